@@ -6,7 +6,14 @@ import { limits } from '../limits.ts';
 import { sdkSourcePrefix } from '../module/javascript/stack-trace.ts';
 import { BuildError, renderMessages } from './build-error.ts';
 import { collectDocs } from './doc-comments.ts';
-import { readOwnSource, resolveOwnPackage, webGlobals } from './own-package.ts';
+import {
+  enterMigrations,
+  entrySource,
+  type MigrationSource,
+  migrationsEntry,
+  readMigrations,
+} from './migrations.ts';
+import { ownNamespace, readOwnSource, resolveOwnPackage, webGlobals } from './own-package.ts';
 import { namePeerImports, peerImports } from './peer-imports.ts';
 import { docsLine } from './program-docs.ts';
 import { findInstalled, findProject, type Project } from './project.ts';
@@ -37,7 +44,8 @@ export async function buildModule(
   options: BuildOptions = {},
 ): Promise<BuiltModule> {
   const project = findProject(location);
-  const result = await bundle(project, options.mode ?? 'production');
+  const migrations = readMigrations(project);
+  const result = await bundle(project, options.mode ?? 'production', migrations);
   const outputs = Object.values(result.metafile.outputs);
   const isDefaultExported = outputs.some(({ exports }) => exports.includes('default'));
   if (!isDefaultExported) {
@@ -64,10 +72,11 @@ const docsLeftOut =
 async function bundle(
   project: Project,
   mode: string,
+  migrations: readonly MigrationSource[],
 ): Promise<esbuild.BuildResult<{ metafile: true; write: false }>> {
   try {
     return await esbuild.build({
-      entryPoints: [project.entry],
+      entryPoints: [migrations.length === 0 ? project.entry : migrationsEntry],
       absWorkingDir: project.root,
       outfile: path.join(project.root, 'dist/bundle.js'),
       write: false,
@@ -92,6 +101,7 @@ async function bundle(
       external: ['spacetime:sys*'],
       inject: [webGlobals],
       plugins: [
+        ...(migrations.length === 0 ? [] : [enterMigrations(project, migrations)]),
         provideOwnPackage(project),
         namePeerImports(async (build, args) => {
           return (await resolveInstalled(build, args, project.root)).errors.length === 0;
@@ -106,8 +116,6 @@ async function bundle(
     throw new BuildError(renderMessages(errors), { cause: error }, isMoved);
   }
 }
-
-const ownNamespace = 'reducerdb';
 
 /** Resolves our own package to files beside this one if the project has not installed it. */
 function provideOwnPackage({ root }: Project): esbuild.Plugin {
@@ -182,7 +190,9 @@ function resolveInstalled(
 
 /** Names sources by where they are in the project, and our own by where they are in our package. */
 function portableMap(json: string, project: Project): string {
-  const map = JSON.parse(json) as { sources: string[] };
+  const map = JSON.parse(json) as { sources: string[]; sourcesContent: (string | null)[] };
+  const entry = map.sources.indexOf(entrySource);
+  if (entry >= 0) map.sourcesContent[entry] = null;
   const outputFolder = path.join(project.root, 'dist');
   // It may be a link, such as one to a clone; the bundler names files by their real paths.
   const installed = findInstalled(project.root, 'reducerdb');

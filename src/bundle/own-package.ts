@@ -13,6 +13,9 @@ const guestEntries: Readonly<Record<string, string>> = {
   'reducerdb/sdk': 'server/index',
 };
 
+/** What the bundler knows our own files by. */
+export const ownNamespace = 'reducerdb';
+
 /** Folder that holds the rooms: `dist` of a built package, `src` when run from source. */
 const roomsFolder = fileURLToPath(new URL('..', import.meta.url));
 

@@ -65,7 +65,9 @@ interface OpenIterator {
  * store may then be half changed.
  */
 export class HostCalls {
-  readonly #store: Store;
+  /** The one that is served, or that of a call that works on another. */
+  #store: Store;
+  readonly #served: Store;
   readonly #scratch: Scratch;
   #state: State = { kind: 'loading' };
   #isWriting = false;
@@ -75,6 +77,7 @@ export class HostCalls {
 
   constructor(store: Store, scratch: Scratch) {
     this.#store = store;
+    this.#served = store;
     this.#scratch = scratch;
   }
 
@@ -92,6 +95,26 @@ export class HostCalls {
   beginView(): void {
     assert(!this.#isInCall(), 'calls of a program do not nest');
     this.#state = { kind: 'viewing', reads: new ReadRecorder() };
+  }
+
+  /**
+   * Starts a part of a migration over `store`, which `endMigration` or `end` ends: with a transaction
+   * it can write, and without one what it reads is recorded.
+   */
+  beginMigration(store: Store, transaction: Transaction | undefined): void {
+    if (transaction === undefined) this.beginView();
+    else this.begin(transaction);
+    this.#store = store;
+  }
+
+  /** Ends it as `end` does; returns whether it has read any rows without a transaction. */
+  endMigration(): boolean {
+    if (this.#state.kind !== 'viewing') {
+      this.end();
+      return false;
+    }
+    const { tables, keys } = this.endView();
+    return tables.size + keys.size > 0;
   }
 
   /** Starts a read of the rows as they are now, which `end` ends. */
@@ -117,6 +140,7 @@ export class HostCalls {
   /** Closes what the call left open; until the next `begin` every data call is refused. */
   end(): void {
     this.#state = { kind: 'idle' };
+    this.#store = this.#served;
     if (this.#iterators.length > 0) this.#iterators = [];
     this.#openCount = 0;
   }

@@ -16,6 +16,8 @@ export const hookNames = {
   callHttpHandler: '__call_http_handler__',
   operationCompleted: '__operation_completed__',
   abortCall: '__abort_call__',
+  callMigration: '__call_migration__',
+  migrationPlace: '__migration_place__',
   senderErrorClass: '__sender_error_class__',
 } as const;
 
@@ -30,6 +32,9 @@ export const traceEndFunction = '__spacetimedb_end_short_backtrace';
 
 /** First byte of the `data` that a view hook returns; an array of rows or an SQL text follows. */
 export const viewResultTags = { rows: 0, sql: 1 } as const;
+
+/** What a migration hook is asked to do, as its first argument. */
+export const migrationKinds = { rows: 0, run: 1, assert: 2 } as const;
 
 /** Error codes of host calls. A failed host call returns one of these, negated. */
 export const errorCodes = {

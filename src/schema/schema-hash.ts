@@ -1,6 +1,6 @@
 import { toHex } from '../values/hex.ts';
 import { sha256 } from '../values/sha256.ts';
-import type { AlgebraicType, NamedType, Typespace } from '../values/type.ts';
+import type { AlgebraicType, NamedType } from '../values/type.ts';
 import { sequenceShape } from './build-catalog.ts';
 import type { ModuleDefinition, TableDefinition } from './definition.ts';
 import { prefixTable, scopesOf } from './flatten.ts';
@@ -14,10 +14,11 @@ import { prefixTable, scopesOf } from './flatten.ts';
 export function schemaHashOf(definition: ModuleDefinition): string {
   const known = hashes.get(definition);
   if (known !== undefined) return known;
-  const tables = scopesOf(definition).flatMap(({ prefix, module }) => {
-    return module.tables.map((table) => tableText(prefixTable(table, prefix), module));
+  const scopes = scopesOf(definition).map(({ prefix, module }) => {
+    const types = new TypeShapes(module);
+    return module.tables.map((table) => tableText(prefixTable(table, prefix), types)).join('\n');
   });
-  const text = `schema 1\n${tables.sort().join('\n')}\n`;
+  const text = `schema 1\n${scopes.sort().join('\n')}\n`;
   const hash = toHex(sha256(new TextEncoder().encode(text)));
   hashes.set(definition, hash);
   return hash;
@@ -25,14 +26,18 @@ export function schemaHashOf(definition: ModuleDefinition): string {
 
 const hashes = new WeakMap<ModuleDefinition, string>();
 
-function tableText(table: TableDefinition, types: SchemaTypespaces): string {
+function tableText(table: TableDefinition, types: TypeShapes): string {
+  const row = types.spelled(table.rowTypeRef);
   const parts = [
     table.name,
     table.sourceName,
     table.tableType,
     table.isEvent,
     table.primaryKey ?? null,
-    columnTexts(table, types),
+    table.columns.map(({ name, sourceName, type, vectorLength }, at) => {
+      const spelled = row?.kind === 'product' ? row.elements[at]?.type : undefined;
+      return [name, sourceName, types.shapeOf(type, spelled ?? type), vectorLength ?? null];
+    }),
     byName(table.indexes).map((index) => [
       ...[index.name, index.sourceName, index.accessorName ?? null],
       ...[index.algorithm, index.columns, index.isUnique],
@@ -50,48 +55,62 @@ function tableText(table: TableDefinition, types: SchemaTypespaces): string {
   return JSON.stringify(parts);
 }
 
-type SchemaTypespaces = Pick<ModuleDefinition, 'typespace' | 'sourceTypespace'>;
+/**
+ * The types of a module without their places in its typespace: a ref is written out where it occurs
+ * first, and is a number from there on. Names stand beside their spelling, which functions of
+ * migrations use.
+ */
+class TypeShapes {
+  readonly #types: Pick<ModuleDefinition, 'typespace' | 'sourceTypespace'>;
+  readonly #numbers = new Map<number, number>();
 
-/** The spelling of fields and variants counts: functions of migrations use it. */
-function columnTexts(table: TableDefinition, types: SchemaTypespaces): unknown[] {
-  const row = types.sourceTypespace.types[table.rowTypeRef];
-  const spelled = row?.kind === 'product' ? row.elements : [];
-  return table.columns.map(({ name, sourceName, type, vectorLength }, at) => [
-    ...[name, sourceName, shapeOf(type, types.typespace)],
-    ...[shapeOf(spelled[at]?.type ?? type, types.sourceTypespace), vectorLength ?? null],
-  ]);
+  constructor(types: Pick<ModuleDefinition, 'typespace' | 'sourceTypespace'>) {
+    this.#types = types;
+  }
+
+  spelled(ref: number): AlgebraicType | undefined {
+    return this.#types.sourceTypespace.types[ref];
+  }
+
+  /** The type with canonical names, and the same with those of the module. */
+  shapeOf(type: AlgebraicType, spelled: AlgebraicType): unknown {
+    switch (type.kind) {
+      case 'product':
+        return { product: this.#parts(type.elements, membersOf(spelled)) };
+      case 'sum':
+        return { sum: this.#parts(type.variants, membersOf(spelled)) };
+      case 'array':
+        return {
+          array: this.shapeOf(type.element, spelled.kind === 'array' ? spelled.element : spelled),
+        };
+      case 'ref':
+        return this.#ref(type.ref);
+      default:
+        return type.kind;
+    }
+  }
+
+  #parts(parts: readonly NamedType[], spelled: readonly NamedType[]): unknown[] {
+    return parts.map(({ name, type }, at) => {
+      const other = spelled[at];
+      return [name ?? null, other?.name ?? null, this.shapeOf(type, other?.type ?? type)];
+    });
+  }
+
+  #ref(ref: number): unknown {
+    const known = this.#numbers.get(ref);
+    if (known !== undefined) return { type: known };
+    const number = this.#numbers.size;
+    this.#numbers.set(ref, number);
+    const target = this.#types.typespace.types[ref];
+    if (target === undefined) return { type: number };
+    return { type: number, is: this.shapeOf(target, this.spelled(ref) ?? target) };
+  }
 }
 
-/** A type with its refs written out; a ref to a type around it says how far out that is. */
-function shapeOf(type: AlgebraicType, { types }: Typespace): unknown {
-  const open: number[] = [];
-  const all = (parts: readonly NamedType[]) => {
-    return parts.map(({ name, type: part }) => [name ?? null, write(part)]);
-  };
-  const write = (part: AlgebraicType): unknown => {
-    switch (part.kind) {
-      case 'product':
-        return { product: all(part.elements) };
-      case 'sum':
-        return { sum: all(part.variants) };
-      case 'array':
-        return { array: write(part.element) };
-      case 'ref':
-        return writeRef(part.ref);
-      default:
-        return part.kind;
-    }
-  };
-  const writeRef = (ref: number): unknown => {
-    const at = open.lastIndexOf(ref);
-    const target = types[ref];
-    if (at >= 0 || target === undefined) return { out: open.length - at };
-    open.push(ref);
-    const written = write(target);
-    open.pop();
-    return written;
-  };
-  return write(type);
+function membersOf(type: AlgebraicType): readonly NamedType[] {
+  if (type.kind === 'product') return type.elements;
+  return type.kind === 'sum' ? type.variants : [];
 }
 
 function byName<Part extends { readonly name: string }>(parts: readonly Part[]): Part[] {

@@ -118,6 +118,7 @@ export {
   type AbortListener,
   AbortSignal,
 } from './abort-signal.ts';
+export { attachMigrations, type MigrationFile } from './attach-migrations.ts';
 export type { AuthCtx, JwtClaims } from './auth.ts';
 export type {
   AnonymousViewCtx,
@@ -152,6 +153,26 @@ export {
   type ResponseInit,
   SyncResponse,
 } from './http-messages.ts';
+export {
+  type LooseTables,
+  type Migration,
+  type MigrationCheck,
+  type MigrationMoment,
+  type MigrationOptions,
+  type MigrationReader,
+  type MigrationSteps,
+  type MigrationTx,
+  migration,
+  type Step,
+} from './migration.ts';
+export type {
+  NewIndex,
+  NewTable,
+  NewTables,
+  OldIndex,
+  OldTable,
+  OldTables,
+} from './migration-tables.ts';
 export type { ModuleConsole } from './module-globals.ts';
 export type { Random } from './random.ts';
 export type { ModuleExport } from './registration.ts';

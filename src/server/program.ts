@@ -115,8 +115,19 @@ interface Functions {
   readonly anonymousViews: RunnableView[];
 }
 
+/** What a program with migrations adds; the others do not carry its code. */
+export interface ProgramExtension {
+  /** Payload of the block of migrations. */
+  readonly block: Uint8Array;
+  readonly hooks: (bridge: Bridge) => object;
+}
+
 /** Connects a described module to the host that runs it. */
-export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
+export function startProgram(
+  plan: ModulePlan,
+  sys: Sys,
+  extension?: ProgramExtension,
+): ModuleHooks {
   useHostConsole(sys);
   const bridge = new Bridge(sys);
   const contexts = new ContextFactory(bridge);
@@ -142,7 +153,7 @@ export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
   return {
     __describe_module__() {
       warnOfSharedNames(plan, '', sys);
-      return encodeRawModuleV10(plan.raw);
+      return encodeRawModuleV10(plan.raw, extension?.block);
     },
     __call_reducer__(id, sender, connectionId, timestamp, encoded) {
       const { handler, decodeArgs, answer, scope } = reducers[id] as Runnable;
@@ -174,6 +185,7 @@ export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
     __call_view__: (id, sender) => (senderViews[id] as RunnableView).evaluate(sender),
     __call_view_anon__: (id) => (anonymousViews[id] as RunnableView).evaluate(void 0),
     __sender_error_class__: SenderError,
+    ...extension?.hooks(bridge),
   };
 }
 

@@ -11,6 +11,7 @@ import type { Typespace } from '../values/type.ts';
 import type { HandlerContext } from './contexts.ts';
 import { describeModule, type SchemaParts } from './describe.ts';
 import type { EnvDeclaration, EnvReader, envType } from './env.ts';
+import { extensionKey } from './extension-key.ts';
 import type {
   AnonymousView,
   ContextOf,
@@ -37,7 +38,7 @@ import type {
   ViewOptions,
   ViewReturns,
 } from './functions.ts';
-import { type ModuleHooks, startProgram } from './program.ts';
+import { type ModuleHooks, type ProgramExtension, startProgram } from './program.ts';
 import {
   type AnyHandler,
   type AuthOptions,
@@ -270,6 +271,8 @@ class ModuleSchema implements SchemaParts {
   readonly submodules = new Map<string, Readonly<Record<string, unknown>>>();
   readonly caseConversion: RawModule['caseConversion'];
   readonly declaredEnv: EnvDeclaration | undefined;
+  /** Set by the program's entry, where it has migrations. */
+  [extensionKey]: ProgramExtension | undefined;
 
   constructor(entries: Readonly<Record<string, unknown>>, settings: ModuleSettings) {
     this.schemaType = entries;
@@ -291,7 +294,7 @@ class ModuleSchema implements SchemaParts {
 
   /** The host calls this once per loaded program, with the module's own exports. */
   [hooksKey](namespace: Readonly<Record<string, unknown>>, sys: Sys): ModuleHooks {
-    return startProgram(describeModule(this, namespace, schemaOf), sys);
+    return startProgram(describeModule(this, namespace, schemaOf), sys, this[extensionKey]);
   }
 
   reducer(...given: unknown[]): ModuleExport {

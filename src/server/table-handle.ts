@@ -1,9 +1,10 @@
 import { columnOf } from '../declare/builder.ts';
 import { vectorLengthOf } from '../declare/composite.ts';
 import { indexSourceName } from '../declare/names.ts';
+import type { TableIndex } from '../declare/table.ts';
 import type { BinaryReader } from '../values/binary-reader.ts';
 import { nativeDecoderOf } from '../values/native.ts';
-import type { AlgebraicType, Typespace } from '../values/type.ts';
+import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
 import type { Bridge } from './bridge.ts';
 import type { PlannedTable } from './describe.ts';
 import { makeIndexHandle } from './index-handle.ts';
@@ -17,20 +18,64 @@ export interface TableHandles {
   readonly read: Row;
 }
 
-/**
- * Makes the handles of one table: methods and index accessors. Built once per program, as plain
- * closures, so that a call allocates nothing and a method can be detached from its handle.
- */
+/** What the handles of a table are made of. */
+export interface HandleParts {
+  /** In errors. */
+  readonly name: string;
+  /** What the host calls the table. */
+  readonly host: string;
+  readonly rowType: ProductType;
+  readonly typespace: Typespace;
+  readonly isEvent: boolean;
+  /** Columns that the host numbers, in their order. */
+  readonly sequences: readonly CountedColumn[];
+  /** A row with what was left out. */
+  readonly fill: (row: Row) => Row;
+  readonly refusalOf: TableAccess['refusalOf'];
+  readonly indexes: readonly { readonly index: TableIndex; readonly host: string }[];
+}
+
+export interface CountedColumn {
+  readonly name: string;
+  readonly type: AlgebraicType;
+}
+
+/** The handles of a table of the schema. */
 export function makeTableHandles(
   bridge: Bridge,
   namespace: string,
   planned: PlannedTable,
   typespace: Typespace,
 ): TableHandles {
+  const { key, table, rowType } = planned;
+  const name = namespace + key;
+  return handlesOf(bridge, {
+    name,
+    host: name,
+    rowType,
+    typespace,
+    isEvent: table.options.event === true,
+    sequences: Object.values(table.columns).flatMap((builder, position) =>
+      columnOf(builder).traits.autoInc ? [rowType.elements[position] as never] : [],
+    ),
+    fill: fillerOf(planned, typespace),
+    refusalOf: (row, code) => vectorRefusal(name, planned, row) ?? bridge.error(code),
+    indexes: table.idxs.map((index) => {
+      const sourceName = indexSourceName(key, index.columns, index.algorithm);
+      return { index, host: namespace + sourceName };
+    }),
+  });
+}
+
+/**
+ * Makes the handles of one table: methods and index accessors. Built once per program, as plain
+ * closures, so that a call allocates nothing and a method can be detached from its handle.
+ */
+export function handlesOf(bridge: Bridge, parts: HandleParts): TableHandles {
   const { sys } = bridge;
-  const access = makeAccess(bridge, namespace, planned, typespace);
+  const { fill } = parts;
+  const access = makeAccess(bridge, parts);
   const { id, encodeRow, refusalOf, takeGenerated } = access;
-  const fill = fillerOf(planned, typespace);
   const iter = () => access.rows(sys.scan(id()));
 
   const count = () => BigInt(checked(bridge, sys.row_count(id())));
@@ -58,17 +103,15 @@ export function makeTableHandles(
       iter: () => iter(),
     }),
   );
-  for (const index of planned.table.idxs) {
-    const sourceName = indexSourceName(planned.key, index.columns, index.algorithm);
-    const methods = makeIndexHandle(access, index, namespace + sourceName);
+  for (const { index, host } of parts.indexes) {
+    const methods = makeIndexHandle(access, index, host);
     addIndex(writes, index.accessor, methods);
     const reading = Object.entries(methods).filter(([name]) => readingMethods.includes(name));
     addIndex(reads, index.accessor, Object.fromEntries(reading));
   }
-  const isEvent = planned.table.options.event === true;
   return {
     write: handleOf(writes, iter),
-    read: isEvent ? unreadable(access.name, reads) : handleOf(reads, iter),
+    read: parts.isEvent ? unreadable(access.name, reads) : handleOf(reads, iter),
   };
 }
 
@@ -102,20 +145,11 @@ function unreadable(name: string, members: Members): Row {
   return Object.freeze(handle);
 }
 
-function makeAccess(
-  bridge: Bridge,
-  namespace: string,
-  planned: PlannedTable,
-  typespace: Typespace,
-): TableAccess {
-  const { key, table, rowType } = planned;
+function makeAccess(bridge: Bridge, parts: HandleParts): TableAccess {
+  const { name, host, rowType, typespace, sequences, refusalOf } = parts;
   const { sys } = bridge;
-  const name = namespace + key;
   const write = lazyEncoder(rowType, typespace, name);
   const decodeRow = lazyDecoder(rowType, typespace) as (reader: BinaryReader) => Row;
-  const sequences = Object.values(table.columns).flatMap((builder, position) =>
-    columnOf(builder).traits.autoInc ? [rowType.elements[position] as never] : [],
-  ) as readonly { readonly name: string; readonly type: AlgebraicType }[];
   let tableId = -1;
   return {
     bridge,
@@ -123,11 +157,11 @@ function makeAccess(
     rowType,
     typespace,
     id() {
-      if (tableId < 0) tableId = checked(bridge, sys.table_id(name));
+      if (tableId < 0) tableId = checked(bridge, sys.table_id(host));
       return tableId;
     },
     encodeRow: (row) => bridge.encode(write, row),
-    refusalOf: (row, code) => vectorRefusal(name, planned, row) ?? bridge.error(code),
+    refusalOf,
     decodeRow,
     takeGenerated(row, byteCount) {
       const reader = bridge.read(byteCount);

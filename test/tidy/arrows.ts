@@ -18,7 +18,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   database: ['values', 'schema', 'store', 'sql', 'live', 'log', 'history', 'module'],
   node: ['log', 'module', 'database'],
   auth: ['values'],
-  bundle: ['values', 'module'],
+  bundle: ['values', 'schema', 'module'],
   backup: ['values', 'store', 'log', 'node'],
   host: [
     'values',

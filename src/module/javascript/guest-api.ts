@@ -176,6 +176,20 @@ export interface GuestApi {
   callView(id: number, sender: bigint): GuestStatus;
   callAnonymousView(id: number): GuestStatus;
   takeViewResult(): ArrayBuffer;
+  /**
+   * Has the program do a part of a migration, a kind of `migrationKinds`; with status 0,
+   * `takeCallResult` then gives its answer. Rows lie in the buffer for arguments.
+   */
+  callMigration(
+    kind: number,
+    step: number,
+    count: number,
+    timestampMicros: bigint,
+    rowsLength: number,
+    route: string,
+  ): GuestStatus;
+  /** After a failure: the position of a row, a line break, and what was being done. */
+  migrationPlace(): string;
   /** Runs promise jobs until none is left and logs unhandled rejections. */
   settle(): void;
   /** Text of the last failure. */

@@ -1,9 +1,12 @@
 import { assert } from '../../assert.ts';
 import { limits } from '../../limits.ts';
-import { errorCodes } from '../../protocol/module-abi.ts';
+import { errorCodes, migrationKinds } from '../../protocol/module-abi.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { HostCalls } from '../host-calls.ts';
 import type { CallSecrets } from '../lane.ts';
+import { failedAt, readMigrationAnswer } from '../migration-answer.ts';
+import type { MigrationCall, MigrationOutcome } from '../migration-call.ts';
+import { MigrationRoutes } from '../migration-routes.ts';
 import type {
   LinkedProgram,
   ModuleRunner,
@@ -39,6 +42,8 @@ class JavaScriptRunner implements ModuleRunner {
   /** Randomness where there must be none: in views. */
   readonly #fixed: CallSecrets;
   #secrets: CallSecrets;
+  /** Made when the first migration is called. */
+  #routes: MigrationRoutes | undefined;
 
   constructor(program: LinkedProgram, context: RunnerContext, realm: Realm) {
     const scratch = new GuestScratch();
@@ -63,6 +68,10 @@ class JavaScriptRunner implements ModuleRunner {
 
   callView(call: ViewCall): ViewOutcome {
     return this.#realm.enter(() => this.#evaluateView(call));
+  }
+
+  callMigration(call: MigrationCall, transaction: Transaction | undefined): MigrationOutcome {
+    return this.#realm.enter(() => this.#migrate(call, transaction));
   }
 
   batch<Result>(run: () => Result): Result {
@@ -114,6 +123,34 @@ class JavaScriptRunner implements ModuleRunner {
     return outcome;
   }
 
+  #migrate(call: MigrationCall, transaction: Transaction | undefined): MigrationOutcome {
+    assert(!this.#calls.isUnfinished, 'the store is half changed by an earlier call');
+    this.#routes ??= new MigrationRoutes(this.#program.description);
+    const route = this.#routes.of(call);
+    this.#secrets = this.#fixed;
+    this.#program.begin(`migration ${route.id}`, this.#fixed.seed);
+    const { kind, timestampMicros } = call;
+    const rows = kind === 'rows' ? call.rows : noRows;
+    const [step, count] = kind === 'rows' ? [0, call.count] : [call.step, 0];
+    this.#program.placeArguments(rows);
+    this.#calls.beginMigration(call.store, kind === 'run' ? transaction : undefined);
+    const guest = this.#guest;
+    let outcome: MigrationOutcome;
+    try {
+      const asked = [migrationKinds[kind], step, count, timestampMicros, rows.length] as const;
+      const status = guest.callMigration(...asked, route.text);
+      const hasRead = this.#calls.endMigration();
+      outcome =
+        status === 0
+          ? readMigrationAnswer(call, new Uint8Array(guest.takeCallResult()), hasRead)
+          : failedAt(guest.migrationPlace(), guest.message(), this.#program.trace());
+    } finally {
+      this.#calls.end();
+    }
+    this.#finish();
+    return outcome;
+  }
+
   #finish(): void {
     this.#program.finish();
     assert(!this.#calls.isUnfinished, 'a write to the store did not end');
@@ -140,6 +177,7 @@ class JavaScriptRunner implements ModuleRunner {
   }
 }
 
+const noRows = new Uint8Array(0);
 const returned: RunOutcome = { kind: 'returned' };
 
 /** A reducer is in its transaction and stays in it, so that only procedures can open others. */

@@ -73,6 +73,8 @@ export const api = Object.freeze({
   callView,
   callAnonymousView,
   takeViewResult,
+  callMigration,
+  migrationPlace,
   settle: () => drain(reportRejection),
   message: () => message,
   stack: () => stack,
@@ -308,6 +310,32 @@ function takeViewResult() {
   const taken = viewResult;
   viewResult = new ArrayBuffer(0);
   return taken;
+}
+
+// A migration is a function of the rows and the time it is given: its randomness is always the
+// same.
+function callMigration(kind, step, count, timestamp, length, route) {
+  setClock(timestamp);
+  reseed();
+  callResult = undefined;
+  const hookName = options.hookNames.callMigration;
+  return guarded(() => {
+    const rows = placedArguments(length);
+    // Looked up with the call: programs without migrations may come without the hook.
+    const hook = hookNamed(hookName);
+    callResult = bufferOf(apply(hook, hooks, [kind, step, count, timestamp, rows, route]));
+    if (callResult === undefined) throw new TypeError(hookName + ' must return a Uint8Array');
+  });
+}
+
+// What the program was doing when it failed, in its own words.
+function migrationPlace() {
+  try {
+    const place = apply(hookNamed(options.hookNames.migrationPlace), hooks, []);
+    return typeof place === 'string' ? cut(place, textLengthMax) : '';
+  } catch {
+    return '';
+  }
 }
 
 function guarded(run) {
