@@ -49,6 +49,9 @@ type State =
   | { readonly kind: 'viewing'; readonly reads: ReadRecorder }
   | { readonly kind: 'reading'; readonly pins: PinnedTables | undefined };
 
+/** What the names of tables as they were before a migration begin with. */
+const oldPrefix = 'old.';
+
 interface OpenIterator {
   readonly table: Table;
   readonly rows: RowRefs;
@@ -68,6 +71,8 @@ export class HostCalls {
   /** The one that is served, or that of a call that works on another. */
   #store: Store;
   readonly #served: Store;
+  /** Tables that the call must not write though it writes others. */
+  #sealed: ReadonlySet<Table> | undefined;
   readonly #scratch: Scratch;
   #state: State = { kind: 'loading' };
   #isWriting = false;
@@ -99,12 +104,14 @@ export class HostCalls {
 
   /**
    * Starts a part of a migration over `store`, which `endMigration` or `end` ends: with a transaction
-   * it can write, and without one what it reads is recorded.
+   * it can write the new tables, and without one what it reads is recorded.
    */
   beginMigration(store: Store, transaction: Transaction | undefined): void {
     if (transaction === undefined) this.beginView();
     else this.begin(transaction);
     this.#store = store;
+    const tables = [...store.tables];
+    this.#sealed = new Set(tables.filter(({ spec }) => spec.name.startsWith(oldPrefix)));
   }
 
   /** Ends it as `end` does; returns whether it has read any rows without a transaction. */
@@ -141,6 +148,7 @@ export class HostCalls {
   end(): void {
     this.#state = { kind: 'idle' };
     this.#store = this.#served;
+    this.#sealed = undefined;
     if (this.#iterators.length > 0) this.#iterators = [];
     this.#openCount = 0;
   }
@@ -183,6 +191,7 @@ export class HostCalls {
     if (this.#state.kind !== 'running') return this.#writeRefusal();
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
+    if (this.#sealed?.has(table)) return -errorCodes.transactionReadOnly;
     if (!this.#holds(rowLength)) return -errorCodes.undecodable;
     this.#startWrite();
     const result = this.#state.transaction.insert(table, this.#scratch.bytes, rowLength);
@@ -194,6 +203,7 @@ export class HostCalls {
     if (this.#state.kind !== 'running') return this.#writeRefusal();
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
+    if (this.#sealed?.has(table)) return -errorCodes.transactionReadOnly;
     const index = this.#index(indexId);
     if (index === undefined || index.table !== table) return -errorCodes.noSuchIndex;
     if (!index.isUnique) return -errorCodes.indexNotUnique;
@@ -209,6 +219,7 @@ export class HostCalls {
     if (this.#state.kind !== 'running') return this.#writeRefusal();
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
+    if (this.#sealed?.has(table)) return -errorCodes.transactionReadOnly;
     if (!this.#holds(rowLength)) return -errorCodes.undecodable;
     const { transaction } = this.#state;
     this.#startWrite();
@@ -309,6 +320,7 @@ export class HostCalls {
     if (this.#state.kind !== 'running') return this.#writeRefusal();
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
+    if (this.#sealed?.has(table)) return -errorCodes.transactionReadOnly;
     this.#startWrite();
     const result = this.#state.transaction.clear(table);
     this.#isWriting = false;
@@ -443,6 +455,7 @@ export class HostCalls {
 
   #deleteMany(table: Table, rows: RowRefs): number {
     if (this.#state.kind !== 'running') return this.#writeRefusal();
+    if (this.#sealed?.has(table)) return -errorCodes.transactionReadOnly;
     this.#startWrite();
     const result = this.#state.transaction.deleteMany(table, rows);
     this.#isWriting = false;
