@@ -186,7 +186,7 @@ describe('[living 5.2] the rows of a table', () => {
   });
 });
 
-describe('[living 5.6] what goes wrong', () => {
+describe('[living 5.2] what goes wrong', () => {
   const failure = async (options: string, next = before) => {
     const program = await loadMigrated({ module: next, migrations: [first(options)] });
     return { program, outcome: migrateRows(program, 'user', users) };

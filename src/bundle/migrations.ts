@@ -69,7 +69,7 @@ function strayText(name: string): string {
   if (name.endsWith('.schema.json')) {
     return `migrations/${name} has no migration beside it: remove it, or put its .ts file back`;
   }
-  return `migrations/${name} is not a migration: only .ts files and their .schema.json belong there`;
+  return `migrations/${name} is not a migration: put .ts files and their .schema.json there`;
 }
 
 function readMigration(folder: string, name: string): MigrationSource {

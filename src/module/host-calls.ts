@@ -103,8 +103,8 @@ export class HostCalls {
   }
 
   /**
-   * Starts a part of a migration over `store`, which `endMigration` or `end` ends: with a transaction
-   * it can write the new tables, and without one what it reads is recorded.
+   * Starts a part of a migration over `store`, which `endMigration` or `end` ends: with a
+   * transaction it can write the new tables, and without one what it reads is recorded.
    */
   beginMigration(store: Store, transaction: Transaction | undefined): void {
     if (transaction === undefined) this.beginView();

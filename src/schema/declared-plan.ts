@@ -35,7 +35,7 @@ export interface PlannedStage {
   readonly tables: readonly PlannedTable[];
   /**
    * What its steps leave different and the automatic plan does, in execution order: of it the
-   * defaults of columns added to kept tables are used, and the rest is told to the publisher.
+   * defaults of columns added to kept tables are used, and the publisher reads the rest.
    */
   readonly automatic: readonly MigrationStep[];
   /** Its `run` and `assert` steps, in order. */

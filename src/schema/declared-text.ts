@@ -14,8 +14,9 @@ export interface ShownPlan {
 /** A plan with declared migrations as text for people. */
 export function declaredText({ plans, rest }: ShownPlan, style: PlanStyle): string {
   const paint = painterOf(style);
+  const title = { up: 'Migration', down: 'Undoing migration' };
   const entries = plans.flatMap((plan) => [
-    `▸ ${paint('blue', plan.leg.direction === 'up' ? 'Migration' : 'Undoing migration')} ${plan.leg.id}`,
+    `▸ ${paint('blue', title[plan.leg.direction])} ${plan.leg.id}`,
     ...plan.leg.steps.flatMap((step) => stepEntry(step, paint)),
     ...plan.tables.flatMap((table) => rowsEntry(table, paint)),
     ...inStepOrder(plan.automatic).flatMap((step) => entryOf(step, paint)),

@@ -276,7 +276,8 @@ class Drafting {
       return `names column ${name}, which is called ${renamed.name} by then`;
     }
     const names = table.columns.map((column) => column.name);
-    return `names column ${name}, which table ${table.name} does not have: ${suggestion(name, names)}`;
+    const where = `which table ${table.name} does not have`;
+    return `names column ${name}, ${where}: ${suggestion(name, names)}`;
   }
 
   #stepAt(at = 0): string {

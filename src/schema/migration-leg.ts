@@ -214,7 +214,8 @@ function spellingProblems({ from, to }: Leg, tables: readonly LegTable[]): strin
       });
       if (conflicts.length === 0 || !isPlannable(draft.origin, target, before, after)) return [];
       const call = `m.changeColumn('${target.table.sourceName}', '${name}', …)`;
-      return [`column ${name} of table ${target.table.sourceName} spells its parts anew: ${call}`];
+      const where = `column ${name} of table ${target.table.sourceName}`;
+      return [`${where} spells its parts in another way: ${call}`];
     });
   });
 }

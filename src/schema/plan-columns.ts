@@ -35,7 +35,8 @@ export function planColumns(old: FullTable, next: FullTable): ColumnPlan {
     ...added
       .filter(({ defaultBytes }) => defaultBytes === undefined)
       .map(({ name, sourceName }): PlanRefusal => {
-        const text = `Adding a column ${name} to table ${table} requires a default value annotation`;
+        const what = `Adding a column ${name} to table ${table}`;
+        const text = `${what} requires a default value annotation`;
         return { text, call: `m.addColumn('${spelled}', '${sourceName}', { fill: (old) => … })` };
       }),
   ];

@@ -82,7 +82,7 @@ describe('[living 5.3] the schema hash', () => {
   });
 });
 
-describe('[living 5.1] the file with the schema before', () => {
+describe('[living 5.2] the file with the schema before', () => {
   const described = encodeRawModuleV10({ ...base, reducers: [reducer('r')] });
 
   it('gives the tables back exactly, and shows them', () => {

@@ -58,7 +58,7 @@ function rawOf(schema: Schema, defaults: ReadonlySet<string> = new Set()): RawMo
   );
 }
 
-/** A migration that was drawn step by step, and what it does to rows, one obvious step at a time. */
+/** A migration that was drawn step by step, and what each step does to rows. */
 interface Drawn {
   readonly before: Schema;
   readonly after: Schema;
@@ -310,7 +310,7 @@ const start: fc.Arbitrary<Schema> = fc
 const numbers = fc.array(fc.nat({ max: 5_000 }), { minLength: 20, maxLength: 80 });
 
 describe('[living 5.2] rows that go through migrations', () => {
-  it('become what an obvious model makes of them, and keep their bytes where the plan says so', () => {
+  it('become what an obvious model makes of them, and keep their bytes where they stay', () => {
     fc.assert(
       fc.property(start, fc.array(numbers, { minLength: 1, maxLength: 3 }), (schema, lists) => {
         const drawn: Drawn[] = [];

@@ -83,8 +83,8 @@ export interface MigrationSteps<Before, After> {
   /** `order` lists all columns. */
   moveColumns(table: TableName<Before>, order: readonly string[]): Step;
   /**
-   * Makes whole rows: of each row before one, several or none. Columns with a default or `.autoInc()`
-   * can be left out. A function that takes a second argument can read the tables before.
+   * Makes whole rows: of each row before one, several or none. Columns with a default or
+   * `.autoInc()` can be left out. A function that takes a second argument can read other tables.
    */
   mapRows<Table extends TableName<Before>>(
     table: Table,
