@@ -43,12 +43,17 @@ export function planMigration(old: ModuleDefinition, next: ModuleDefinition): Mi
 export function reasonOf(refusals: readonly PlanRefusal[]): string {
   const lines = refusals.map(({ text }) => text);
   const calls = [...new Set(refusals.flatMap(({ call }) => call ?? []))];
-  if (calls.length > 0) lines.push(`${declareWords} ${calls.join(', ')}`);
-  return lines.join('\n');
+  if (calls.length === 0) return lines.join('\n');
+  const shown = calls.slice(0, shownCallsMax).join(', ');
+  const more = calls.length > shownCallsMax ? `, and ${calls.length - shownCallsMax} more` : '';
+  return [...lines, `${declareWords} ${shown}${more}`].join('\n');
 }
 
 /** What the line begins with that names steps of migrations. */
 export const declareWords = 'Declare it in a migration, which `reducerdb migrate new` writes:';
+
+/** Steps that a refusal names. */
+const shownCallsMax = 20;
 
 /** Whether clients built for the old schema can no longer read what they receive. */
 export function breaks(steps: readonly MigrationStep[]): boolean {

@@ -262,7 +262,9 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
         kind: 'manual',
         reason:
           'Errors occurred:\n' +
-          'Adding a column price to table item requires a default value annotation\n\n',
+          'Adding a column price to table item requires a default value annotation\n\n' +
+          'Declare it in a migration, which `reducerdb migrate new` writes: ' +
+          "m.addColumn('item', 'price', { fill: (old) => … })\n\n",
       });
       const permission = { policy: 'compatible', token: undefined } as const;
       const refused = handle.update(program, permission, 5_000);

@@ -554,6 +554,8 @@ describe('changes that are refused', () => {
     const { ManualMigrate } = await planOf('firm', next);
     const [first, ...lines] = ManualMigrate.reason.split('\n').filter((line: string) => line);
     expect(first).toBe('Errors occurred:');
+    // What follows the reasons says which steps of a migration make the changes.
+    expect(lines.pop()).toMatch(/^Declare it in a migration, .*: m\./);
     expect(lines.sort()).toEqual(
       Object.values(refused)
         .flatMap(({ says }) => says)
