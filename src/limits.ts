@@ -2,6 +2,7 @@ import { agentLimits } from './agent-limits.ts';
 import { backupLimits } from './backup-limits.ts';
 import { handlerLimits } from './handler-limits.ts';
 import { historyLimits } from './history-limits.ts';
+import { migrationLimits } from './migration-limits.ts';
 import { outboundLimits } from './outbound-limits.ts';
 import { scheduleLimits } from './schedule-limits.ts';
 import * as shared from './shared-limits.ts';
@@ -29,6 +30,7 @@ export const limits = {
   ...historyLimits,
   ...backupLimits,
   ...transferLimits,
+  ...migrationLimits,
   ...vectorLimits,
   ...sqlLimits,
   /** One encoded row. */

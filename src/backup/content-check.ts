@@ -3,7 +3,7 @@ import { blockKinds } from '../log/block.ts';
 import { laterMicros } from '../log/commit-time.ts';
 import { acceptedMicrosOf, decodeRecord } from '../log/decode-record.ts';
 import { chainFromHex, chainToHex } from '../log/history-point.ts';
-import { recordKinds } from '../log/record.ts';
+import { isCommitKind, isCommitRecord } from '../log/record.ts';
 import { readSegmentHeader, type SegmentHeader, segmentHeaderBytes } from '../log/segment.ts';
 import { readSnapshotHeader, type SnapshotHeader, snapshotHeaderBytes } from '../log/snapshot.ts';
 import { bigintToHex } from '../values/hex.ts';
@@ -87,7 +87,7 @@ class SegmentState {
     const start = present(chainFromHex(this.#place.from.chain), 'a chain hash');
     const check = new FrameCheck(header.salt, start, (frame) => {
       const { kind, offset } = frame;
-      const isCommit = kind === recordKinds.commit || kind === recordKinds.schema;
+      const isCommit = isCommitKind(kind);
       if (offset !== this.#offset + (isCommit ? 1 : 0)) {
         throw new FrameError(`a record has offset ${offset} after ${this.#offset}`);
       }
@@ -113,7 +113,7 @@ class SegmentState {
 
   #readTime({ kind, offset, bytes, payloadStart, payloadEnd }: Frame): void {
     const record = decodeRecord(kind, offset, bytes, payloadStart, payloadEnd);
-    if (record === undefined || record.kind === 'marks') return;
+    if (record === undefined || !isCommitRecord(record)) return;
     this.#micros = laterMicros(this.#micros, acceptedMicrosOf(record.inputs));
   }
 }

@@ -4,7 +4,7 @@ import { acceptedMicrosOf, decodeRecord } from '../log/decode-record.ts';
 import type { Disk } from '../log/disk.ts';
 import { chainToHex, isSameChain } from '../log/history-point.ts';
 import { PackedFile } from '../log/packed-segment.ts';
-import { type LogRecord, recordKinds } from '../log/record.ts';
+import { type CommitRecord, isCommitRecord, recordKinds } from '../log/record.ts';
 import {
   isPacked,
   readSegmentHeader,
@@ -137,13 +137,14 @@ class Builder {
   add(reader: SegmentReader, filePosition: number): void {
     const { kind, offset, bytes, payloadStart, payloadEnd } = reader;
     const record = decodeRecord(kind, offset, bytes, payloadStart, payloadEnd);
-    if (record !== undefined && record.kind !== 'marks') this.#note(record, offset);
+    if (record !== undefined && isCommitRecord(record)) this.#note(record, offset);
     const entry = { offset, micros: BigInt(this.#micros), filePosition };
     if (filePosition >= this.#nextStep) {
       this.#entries.push(entry);
       this.#nextStep = (Math.floor(filePosition / this.#stepBytes) + 1) * this.#stepBytes;
     }
-    if (kind === recordKinds.schema) this.#schemas.push(entry);
+    const isSchema = kind === recordKinds.schema || kind === recordKinds.migration;
+    if (isSchema) this.#schemas.push(entry);
   }
 
   finish(
@@ -166,7 +167,7 @@ class Builder {
     return { index: { ...rest, keys }, catalog: this.#catalog };
   }
 
-  #note(record: Exclude<LogRecord, { readonly kind: 'marks' }>, offset: number): void {
+  #note(record: CommitRecord, offset: number): void {
     this.#micros = laterMicros(this.#micros, acceptedMicrosOf(record.inputs));
     this.#firstMicros ??= this.#micros;
     this.#offset = offset;

@@ -1,9 +1,20 @@
 import { assert, unreachable } from '../assert.ts';
 import { acceptedMicrosOf, decodeInputs } from '../log/decode-record.ts';
-import type { LogRecord, SchemaChange } from '../log/record.ts';
+import {
+  isCommitRecord,
+  type LogRecord,
+  type MigratedTables,
+  type SchemaChange,
+  type StagedRows,
+} from '../log/record.ts';
+import type { Catalog } from '../schema/catalog.ts';
 import { decodeCatalog } from '../schema/catalog-codec.ts';
 import type { TableId } from '../schema/ids.ts';
+import type { ReplacedTables } from '../store/migrate.ts';
+import { ReplayError } from '../store/replay.ts';
+import { StagedTables } from '../store/staged-tables.ts';
 import type { Store } from '../store/store.ts';
+import { Table } from '../store/table.ts';
 import type { SnapshotLoader } from './load-snapshot.ts';
 import type { ReplayedProgram } from './replayed-program.ts';
 
@@ -16,6 +27,8 @@ export class LogReplay {
   readonly #snapshots: SnapshotLoader;
   #program: ReplayedProgram | undefined;
   #lastMicros = 0;
+  /** Rows of a migration whose record has not come. */
+  #staged: StagedTables | undefined;
 
   /** Records continue what a snapshot has, if one was loaded. */
   constructor(store: Store, snapshots: SnapshotLoader) {
@@ -31,7 +44,7 @@ export class LogReplay {
   }
 
   apply(record: LogRecord): void {
-    if (record.kind !== 'marks') this.#note(acceptedMicrosOf(record.inputs));
+    if (isCommitRecord(record)) this.#note(acceptedMicrosOf(record.inputs));
     switch (record.kind) {
       case 'commit':
         this.#store.replay(record.changes);
@@ -42,9 +55,19 @@ export class LogReplay {
       case 'marks':
         this.#store.resumeSequences(record.sequences);
         return;
+      case 'staged':
+        this.#stage(record.staged);
+        return;
       default:
         unreachable(record);
     }
+  }
+
+  /** The first record of a run; those of another one, which nothing has named, are dropped. */
+  #stage({ run, catalog, tables }: StagedRows): void {
+    if (catalog !== undefined) this.#staged = new StagedTables(run, decodeCatalog(catalog));
+    // A restored log can begin within a run that was given up.
+    if (this.#staged?.run === run) this.#staged.apply(tables);
   }
 
   /** The program that served last; `undefined`: there was none yet. */
@@ -52,14 +75,39 @@ export class LogReplay {
     return this.#program ?? this.#snapshots.loaded?.program;
   }
 
+  #replaced({ run, tables }: MigratedTables, catalog: Catalog): ReplacedTables {
+    const specs = new Map(catalog.tables.map((spec) => [spec.id, spec]));
+    const made = new Map<TableId, Table>();
+    const dropped = new Set<TableId>();
+    for (const { tableId, isStaged } of tables) {
+      const spec = specs.get(tableId);
+      if (spec === undefined) {
+        dropped.add(tableId);
+        continue;
+      }
+      if (isStaged && this.#staged?.run !== run) {
+        throw new ReplayError(
+          `the rows of table ${spec.name} that the migration names are missing`,
+        );
+      }
+      const table = isStaged ? this.#staged?.take(tableId) : undefined;
+      const whole = table ?? new Table(spec, catalog);
+      continueSequences(whole, this.#store.table(tableId));
+      made.set(tableId, whole);
+    }
+    return { tables: made, dropped };
+  }
+
   #note(micros: number): void {
     if (micros > this.#lastMicros && Number.isSafeInteger(micros)) this.#lastMicros = micros;
   }
 
   #schema(record: Extract<LogRecord, { kind: 'schema' }>): void {
-    const { schema, changes, offset } = record;
+    const { schema, migration, changes, offset } = record;
     const catalog = decodeCatalog(schema.catalog);
-    const applied = this.#store.prepareMigration(catalog, defaultsOf(schema)).apply();
+    const replaced = migration && this.#replaced(migration, catalog);
+    this.#staged = undefined;
+    const applied = this.#store.prepareMigration(catalog, defaultsOf(schema), replaced).apply();
     if (changes !== undefined) this.#store.replayJoined(changes);
     assert(applied === offset, `the schema change of ${offset} is at another offset`);
     this.#program = {
@@ -68,6 +116,14 @@ export class LogReplay {
       publishedMicros: decodeInputs(record.inputs).timestampMicros,
       offset,
     };
+  }
+}
+
+/** Sequences that a table keeps go on where they were; the changes have where others are. */
+function continueSequences(table: Table, old: Table | undefined): void {
+  for (const { sequence } of table.sequences) {
+    const was = old?.sequences.find((other) => other.sequence.spec.id === sequence.spec.id);
+    if (was?.sequence.last !== undefined) sequence.resume(was.sequence.last);
   }
 }
 

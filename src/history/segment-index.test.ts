@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HistoryLab, labIdentity } from '../../test/support/history-lab.ts';
 import { limits } from '../limits.ts';
-import type { LogRecord } from '../log/record.ts';
+import { isCommitRecord, type LogRecord } from '../log/record.ts';
 import type { SegmentHeader } from '../log/segment.ts';
 import { segmentNames } from '../log/segment-reader.ts';
 import { verifyLog } from '../log/verify.ts';
@@ -66,7 +66,7 @@ interface Change {
 function changesIn(disk: SimulatedDisk): Change[] {
   const changes: Change[] = [];
   const note = (record: LogRecord): void => {
-    if (record.kind === 'marks') return;
+    if (!isCommitRecord(record)) return;
     for (const { tableId: id, inserts, deletes } of record.changes?.tables ?? []) {
       for (const [rows, isInsert] of [
         [inserts, true],
@@ -218,7 +218,7 @@ describe('the index of a segment', () => {
 
 const someHeader: SegmentHeader = {
   ...{ sequence: 1, firstOffset: 1, position: 0, durablePosition: 0, lastMicros: 0n },
-  ...{ chainLow: 1, chainHigh: 2, salt: 0, hasMark: true, isAfterOrigin: false },
+  ...{ chainLow: 1, chainHigh: 2, salt: 0, hasMark: true, isAfterOrigin: false, hasRuns: false },
   databaseIdentity: labIdentity,
   epoch: 5n as SegmentHeader['epoch'],
 };

@@ -19,10 +19,17 @@ import {
   type SyncState,
   syncsOf,
 } from './log-state.ts';
-import { type CommitInputs, type LogRecord, recordKinds, type SchemaChange } from './record.ts';
+import {
+  type CommitInputs,
+  type LogRecord,
+  type MigratedTables,
+  recordKinds,
+  type SchemaChange,
+  type StagedRows,
+} from './record.ts';
 import { RecordBuffer } from './record-buffer.ts';
 import { createSegment, type RecoveredLog, recoverLog } from './recover.ts';
-import { segmentHeaderBytes } from './segment.ts';
+import { readSegmentHeader, segmentHeaderBytes } from './segment.ts';
 import type { SnapshotLoading, SnapshotPlace } from './snapshot.ts';
 
 export interface LogOptions {
@@ -108,6 +115,9 @@ export class CommitLog {
   #leftFiles: DiskFile[] = [];
   readonly #mark: DurableMark | undefined;
   readonly #later: (work: () => void) => void;
+  /** Whether the active segment may have records of migrations, and whether the next write has. */
+  #hasRuns: boolean;
+  #needsRun = false;
   #isMarkDue = false;
   #isDirectoryDirty = false;
 
@@ -128,6 +138,7 @@ export class CommitLog {
     this.#buffer = new RecordBuffer(recovered.chainLow, recovered.chainHigh);
     this.#file = recovered.file;
     this.#sequence = recovered.sequence;
+    this.#hasRuns = hasRunsIn(recovered.file);
     this.#end = recovered.end;
     this.#reserved = recovered.file.size();
     const { sequence, position, end } = recovered;
@@ -235,13 +246,23 @@ export class CommitLog {
     schema: SchemaChange,
     changes: ChangeSet | undefined,
     inputs: CommitInputs,
+    migration?: MigratedTables,
   ): void {
     this.#checkOpen();
     this.#checkNext(offset);
     assert(changes === undefined || changes.offset === offset, 'one transaction has one offset');
-    this.#encoder.schema(this.#buffer, schema, changes, inputs);
-    this.#append(recordKinds.schema, offset);
+    this.#encoder.schema(this.#buffer, schema, { changes, inputs, migration });
+    this.#needsRun ||= migration !== undefined;
+    this.#append(migration === undefined ? recordKinds.schema : recordKinds.migration, offset);
     this.#lastMicros = laterBigMicros(this.#lastMicros, inputs.timestampMicros);
+  }
+
+  /** Appends rows of a migration that is under way; takes no offset. The bytes are copied. */
+  appendStaged(staged: StagedRows): void {
+    this.#checkOpen();
+    this.#encoder.staged(this.#buffer, staged);
+    this.#needsRun = true;
+    this.#append(recordKinds.staged, this.#offset);
   }
 
   /** Appends sequence values that were consumed without a commit; takes no offset. */
@@ -258,14 +279,16 @@ export class CommitLog {
     if (length === 0) return;
     try {
       this.#disk.checkWriter?.(false);
-      const isFull = this.#end > segmentHeaderBytes && this.#end + length > this.#segmentBytes;
-      if (isFull) this.#startSegment();
+      const isEmpty = this.#end === segmentHeaderBytes;
+      const isFull = !isEmpty && this.#end + length > this.#segmentBytes;
+      if (isFull || (this.#needsRun && !this.#hasRuns)) this.#startSegment();
       this.#reserve(this.#end + length);
       this.#file.write(this.#buffer.bytes(), this.#end);
     } catch (error) {
       throw this.#break(error);
     }
     this.#buffer.clear();
+    this.#needsRun = false;
     this.#end += length;
     this.#writtenOffset = this.#offset;
     this.#writtenPosition = this.#position;
@@ -529,6 +552,7 @@ export class CommitLog {
       lastMicros: this.#writtenLastMicros,
       hasMark: this.#mark !== undefined,
       isAfterOrigin: false,
+      hasRuns: this.#needsRun,
     };
     this.#file.truncate(this.#end);
     const next = createSegment(this.#disk, header);
@@ -536,6 +560,7 @@ export class CommitLog {
     this.#isDirectoryDirty = true;
     this.#file = next;
     this.#sequence = header.sequence;
+    this.#hasRuns = header.hasRuns;
     this.#end = segmentHeaderBytes;
     this.#reserved = segmentHeaderBytes;
   }
@@ -592,6 +617,13 @@ export class CommitLog {
   #noteFailedSync(error: unknown): void {
     if (this.#state.kind === 'broken') this.#state.syncFailure ??= error;
   }
+}
+
+function hasRunsIn(file: DiskFile): boolean {
+  const head = new Uint8Array(segmentHeaderBytes);
+  const length = file.read(head, 0);
+  const reading = readSegmentHeader(head.subarray(0, length));
+  return reading.kind === 'valid' && reading.header.hasRuns;
 }
 
 const notInPlace = 'it is no longer in its folder: it was deleted, moved or replaced';

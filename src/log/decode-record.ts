@@ -1,10 +1,17 @@
 import { tableId } from '../schema/ids.ts';
-import type { ChangeSet, RowList, SequenceMark } from '../store/change-set.ts';
+import type { ChangeSet, RowList, SequenceMark, TableChange } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import { connectionNumber } from '../values/connection-number.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
 import { PayloadReader, RecordFormatError } from './payload-reader.ts';
-import { type ColumnDefault, type CommitInputs, type LogRecord, recordKinds } from './record.ts';
+import {
+  type ColumnDefault,
+  type CommitInputs,
+  type LogRecord,
+  type MigratedTables,
+  recordKinds,
+  type StagedRows,
+} from './record.ts';
 
 /**
  * Parses the payload `bytes[start, end)`; `offset` is the one of its header. Returns `undefined`
@@ -25,7 +32,14 @@ export function decodeRecord(
       return { kind: 'commit', changes, inputs: reader.rest() };
     }
     case recordKinds.schema:
-      return readSchema(reader, commitOffset(offset));
+      return readSchema(reader, commitOffset(offset), undefined);
+    case recordKinds.migration:
+      return readSchema(reader, commitOffset(offset), readMigrated(reader));
+    case recordKinds.staged: {
+      const staged = readStaged(reader);
+      reader.finish();
+      return { kind: 'staged', staged };
+    }
     case recordKinds.marks: {
       const sequences = readMarks(reader);
       reader.finish();
@@ -64,7 +78,26 @@ export function decodeInputs(bytes: Uint8Array): CommitInputs {
   return inputs;
 }
 
-function readSchema(reader: PayloadReader, offset: CommitOffset): LogRecord {
+function readMigrated(reader: PayloadReader): MigratedTables {
+  const run = reader.varint();
+  const tables: MigratedTables['tables'][number][] = [];
+  for (let count = reader.varint(); count > 0; count--) {
+    tables.push({ tableId: tableId(reader.varint()), isStaged: reader.flag() });
+  }
+  return { run, tables };
+}
+
+function readStaged(reader: PayloadReader): StagedRows {
+  const run = reader.varint();
+  const catalog = reader.flag() ? reader.counted() : undefined;
+  return { run, catalog, tables: readTables(reader) };
+}
+
+function readSchema(
+  reader: PayloadReader,
+  offset: CommitOffset,
+  migration: MigratedTables | undefined,
+): LogRecord {
   const programKind = reader.flag() ? 'wasm' : 'js';
   const catalog = reader.counted();
   const definition = reader.counted();
@@ -82,19 +115,24 @@ function readSchema(reader: PayloadReader, offset: CommitOffset): LogRecord {
     kind: 'schema',
     offset,
     schema: { catalog, definition, programKind, program, defaults },
+    migration,
     changes,
     inputs: reader.rest(),
   };
 }
 
 function readChanges(reader: PayloadReader, offset: CommitOffset): ChangeSet {
-  const tables: ChangeSet['tables'][number][] = [];
+  return { offset, tables: readTables(reader), sequences: readMarks(reader) };
+}
+
+function readTables(reader: PayloadReader): TableChange[] {
+  const tables: TableChange[] = [];
   for (let count = reader.varint(); count > 0; count--) {
     const id = tableId(reader.varint());
     const truncated = reader.flag();
     tables.push({ tableId: id, truncated, inserts: readRows(reader), deletes: readRows(reader) });
   }
-  return { offset, tables, sequences: readMarks(reader) };
+  return tables;
 }
 
 function readRows(reader: PayloadReader): RowList {

@@ -1,8 +1,8 @@
 import { assert } from '../assert.ts';
-import type { ChangeSet, RowList, SequenceMark } from '../store/change-set.ts';
+import type { ChangeSet, RowList, SequenceMark, TableChange } from '../store/change-set.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
-import type { CommitInputs, SchemaChange } from './record.ts';
+import type { CommitInputs, MigratedTables, SchemaChange, StagedRows } from './record.ts';
 import type { RecordBuffer } from './record-buffer.ts';
 
 /**
@@ -27,18 +27,20 @@ export class RecordEncoder {
     this.#writeInputs(buffer, inputs, reducer);
   }
 
+  /** `migration`: of a record of that kind. */
   schema(
     buffer: RecordBuffer,
     schema: SchemaChange,
-    changes: ChangeSet | undefined,
-    inputs: CommitInputs,
+    { changes, inputs, migration }: SchemaCommit,
   ): void {
     const reducer = this.#reducers.of(inputs.reducer);
     buffer.begin(
       schemaBytesMax(schema) +
+        (migration === undefined ? 0 : migratedBytesMax(migration)) +
         (changes === undefined ? 0 : changesBytesMax(changes)) +
         inputsBytesMax(inputs, reducer),
     );
+    if (migration !== undefined) writeMigrated(buffer, migration);
     buffer.u8(schema.programKind === 'js' ? 0 : 1);
     buffer.counted(schema.catalog);
     buffer.counted(schema.definition);
@@ -52,6 +54,15 @@ export class RecordEncoder {
     buffer.u8(changes === undefined ? 0 : 1);
     if (changes !== undefined) writeChanges(buffer, changes);
     this.#writeInputs(buffer, inputs, reducer);
+  }
+
+  staged(buffer: RecordBuffer, { run, catalog, tables }: StagedRows): void {
+    const catalogBytes = catalog === undefined ? 0 : catalog.length + varintBytesMax;
+    buffer.begin(varintBytesMax + 1 + catalogBytes + tablesBytesMax(tables));
+    buffer.varint(run);
+    buffer.u8(catalog === undefined ? 0 : 1);
+    if (catalog !== undefined) buffer.counted(catalog);
+    writeTables(buffer, tables);
   }
 
   marks(buffer: RecordBuffer, sequences: readonly SequenceMark[]): void {
@@ -71,6 +82,13 @@ export class RecordEncoder {
   }
 }
 
+/** What a schema change shares its record with. */
+export interface SchemaCommit {
+  readonly changes: ChangeSet | undefined;
+  readonly inputs: CommitInputs;
+  readonly migration?: MigratedTables | undefined;
+}
+
 /** Longest varint: 53 bits in groups of seven. */
 export const varintBytesMax = 8;
 const markBytesMax = varintBytesMax + 1 + 40;
@@ -81,8 +99,12 @@ function inputsBytesMax(inputs: CommitInputs, reducer: Uint8Array): number {
 }
 
 function changesBytesMax(changes: ChangeSet): number {
-  let bytes = varintBytesMax + marksBytesMax(changes.sequences.length);
-  for (const table of changes.tables) {
+  return marksBytesMax(changes.sequences.length) + tablesBytesMax(changes.tables);
+}
+
+function tablesBytesMax(tables: readonly TableChange[]): number {
+  let bytes = varintBytesMax;
+  for (const table of tables) {
     bytes += 1 + 5 * varintBytesMax + table.inserts.bytes.length + table.deletes.bytes.length;
   }
   return bytes;
@@ -95,12 +117,29 @@ function schemaBytesMax(schema: SchemaChange): number {
   return bytes;
 }
 
+function migratedBytesMax({ tables }: MigratedTables): number {
+  return 2 * varintBytesMax + tables.length * (varintBytesMax + 1);
+}
+
 export function marksBytesMax(count: number): number {
   return varintBytesMax + count * markBytesMax;
 }
 
+function writeMigrated(buffer: RecordBuffer, { run, tables }: MigratedTables): void {
+  buffer.varint(run);
+  buffer.varint(tables.length);
+  for (const { tableId, isStaged } of tables) {
+    buffer.varint(tableId);
+    buffer.u8(isStaged ? 1 : 0);
+  }
+}
+
 function writeChanges(buffer: RecordBuffer, changes: ChangeSet): void {
-  const tables = changes.tables;
+  writeTables(buffer, changes.tables);
+  writeMarks(buffer, changes.sequences);
+}
+
+function writeTables(buffer: RecordBuffer, tables: readonly TableChange[]): void {
   buffer.varint(tables.length);
   for (let index = 0; index < tables.length; index++) {
     const table = tables[index] as (typeof tables)[number];
@@ -109,7 +148,6 @@ function writeChanges(buffer: RecordBuffer, changes: ChangeSet): void {
     writeRows(buffer, table.inserts);
     writeRows(buffer, table.deletes);
   }
-  writeMarks(buffer, changes.sequences);
 }
 
 function writeRows(buffer: RecordBuffer, rows: RowList): void {

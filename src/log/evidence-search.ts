@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { type HistoryPoint, isOfOther } from './history-point.ts';
 import { LogDamageError, type LogPlace } from './log-error.ts';
-import { recordKinds } from './record.ts';
+import { isCommitKind } from './record.ts';
 import { type SegmentHeader, segmentHeaderBytes } from './segment.ts';
 import type { SegmentReader } from './segment-reader.ts';
 
@@ -65,7 +65,7 @@ export class EvidenceSearch {
     const { kind, offset, durablePosition, previousLow, previousHigh, hash, length } = reader;
     this.recordCount++;
     this.#noteDurable(durablePosition);
-    const isCommit = kind === recordKinds.commit || kind === recordKinds.schema;
+    const isCommit = isCommitKind(kind);
     const before = isCommit ? offset - 1 : offset;
     const start = { position, offset: before, chainLow: previousLow, chainHigh: previousHigh };
     if (isOfOther(start, this.#end)) {

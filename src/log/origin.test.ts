@@ -91,7 +91,13 @@ describe('a log with an origin', () => {
       const reading = readSegmentHeader(fork.contentOf(own).subarray(0, segmentHeaderBytes));
       expect(reading).toMatchObject({
         header: {
-          ...{ databaseIdentity: child, salt: 5, epoch: epoch(6n), isAfterOrigin: true },
+          ...{
+            databaseIdentity: child,
+            salt: 5,
+            epoch: epoch(6n),
+            isAfterOrigin: true,
+            hasRuns: false,
+          },
           ...{ sequence: place.segment + 1, firstOffset: place.offset + 1 },
           ...{ position: place.position, chainLow: place.chainLow, chainHigh: place.chainHigh },
           lastMicros: place.lastMicros,

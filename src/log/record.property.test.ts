@@ -16,7 +16,7 @@ describe('a record', () => {
         const random = new Random(seed);
         const buffer = new RecordBuffer(1, 2);
         const written = Array.from({ length: count }, (_, index) => {
-          const record = randomRecord(random, index + 1);
+          const record = randomRecord(random, index + 1, true);
           encode(buffer, record, index + 1);
           return textOf(record);
         });
@@ -50,7 +50,7 @@ describe('a record', () => {
     const encoder = new RecordEncoder();
     encoder.marks(buffer, [{ id: 1, value: 1n }]);
     end(buffer, recordKinds.marks, 0);
-    encoder.schema(buffer, schema, undefined, record.inputs);
+    encoder.schema(buffer, schema, { changes: undefined, inputs: record.inputs });
     end(buffer, recordKinds.schema, 1);
     const [first, second] = decodeAll(buffer.bytes());
     expect(first?.kind).toBe('marks');
@@ -85,8 +85,10 @@ function encode(buffer: RecordBuffer, record: ReturnType<typeof randomRecord>, o
   const encoder = new RecordEncoder();
   if (record.kind === 'marks') encoder.marks(buffer, record.sequences);
   else if (record.kind === 'commit') encoder.commit(buffer, record.changes, record.inputs);
-  else encoder.schema(buffer, record.schema, record.changes, record.inputs);
-  end(buffer, recordKinds[record.kind], offset);
+  else if (record.kind === 'staged') encoder.staged(buffer, record.staged);
+  else encoder.schema(buffer, record.schema, record);
+  const isMigration = record.kind === 'schema' && record.migration !== undefined;
+  end(buffer, recordKinds[isMigration ? 'migration' : record.kind], offset);
 }
 
 function end(buffer: RecordBuffer, kind: number, offset: number): void {

@@ -1,5 +1,5 @@
 import type { TableId } from '../schema/ids.ts';
-import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
+import type { ChangeSet, SequenceMark, TableChange } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
@@ -33,7 +33,18 @@ export const recordKinds = {
   marks: 3,
   /** No payload: a clean stop; says that everything before it is durable. */
   stop: 4,
+  /** Rows of tables that a migration rewrites; they count only if its record names them. */
+  staged: 5,
+  /** A schema change that rewrites or drops tables with rows. */
+  migration: 6,
 } as const;
+
+/** True for a record that takes an offset. */
+export function isCommitKind(kind: number): boolean {
+  return (
+    kind === recordKinds.commit || kind === recordKinds.schema || kind === recordKinds.migration
+  );
+}
 
 /** Bytes that a payload of `payloadBytes` takes in the segment. */
 export function recordBytes(payloadBytes: number): number {
@@ -74,6 +85,23 @@ export interface ColumnDefault {
   readonly value: Uint8Array;
 }
 
+/** A migration: what becomes of tables whose rows a plain schema change would keep. */
+export interface MigratedTables {
+  /** The log position before the first staged record; 0 if there is none. */
+  readonly run: number;
+  /** All rows of these tables are dropped; staged ones, or those of the changes, replace them. */
+  readonly tables: readonly { readonly tableId: TableId; readonly isStaged: boolean }[];
+}
+
+/** Rows of a migration that is under way, in the tables that it leads to. */
+export interface StagedRows {
+  /** The log position before the first record of the run, which all of them name. */
+  readonly run: number;
+  /** In the first record: the catalog that it leads to, encoded. */
+  readonly catalog: Uint8Array | undefined;
+  readonly tables: readonly TableChange[];
+}
+
 /**
  * A record as recovery hands it over. Byte arrays are views of the reader's buffer: valid during
  * the call only. `inputs` is for `decodeInputs`.
@@ -84,8 +112,19 @@ export type LogRecord =
       readonly kind: 'schema';
       readonly offset: CommitOffset;
       readonly schema: SchemaChange;
+      /** Absent in a plain schema change. */
+      readonly migration: MigratedTables | undefined;
       /** Row changes made after the schema change in the same transaction, such as `init`'s. */
       readonly changes: ChangeSet | undefined;
       readonly inputs: Uint8Array;
     }
-  | { readonly kind: 'marks'; readonly sequences: readonly SequenceMark[] };
+  | { readonly kind: 'marks'; readonly sequences: readonly SequenceMark[] }
+  | { readonly kind: 'staged'; readonly staged: StagedRows };
+
+/** A record of a commit, which has inputs. */
+export type CommitRecord = Extract<LogRecord, { readonly inputs: Uint8Array }>;
+
+/** True for a record that takes an offset, and has inputs. */
+export function isCommitRecord(record: LogRecord): record is CommitRecord {
+  return 'inputs' in record;
+}

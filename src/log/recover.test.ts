@@ -350,10 +350,10 @@ describe('a log that is not what it was', () => {
     const { files } = await story(1, 'stopped');
     const bytes = present(files.get(first)).slice();
     const view = new DataView(bytes.buffer);
-    view.setUint32(104, 4, true);
+    view.setUint32(104, 8, true);
     view.setUint32(124, crc32c(bytes, 0, 124), true);
     const result = await reopen(withFile(files, first, bytes));
-    expect(result.kind === 'damage' && result.error.reason).toContain('the flags 4');
+    expect(result.kind === 'damage' && result.error.reason).toContain('the flags 8');
   });
 
   it('that is gone is damage, unless a new one is wanted and no old one was there', async () => {

@@ -157,6 +157,7 @@ async function createOwn(disk: Disk, options: RecoverOptions, birth: Birth): Pro
     durablePosition: position,
     epoch,
     hasMark: disk.isLasting,
+    hasRuns: false,
   };
   const offset = birth.firstOffset - 1;
   const mark = await openMark(disk, { salt, position, offset });

@@ -161,7 +161,7 @@ export class SegmentReader {
   mayBeRecord(position: number): boolean {
     const word = this.#load(position, recordHeaderBytes) >>> 2;
     const kind = (this.#words[word + 3] as number) >>> 24;
-    if (kind < recordKinds.commit || kind > recordKinds.stop) return false;
+    if (kind < recordKinds.commit || kind > recordKinds.migration) return false;
     const payloadBytes = (this.#words[word] as number) >>> 0;
     if (payloadBytes > limits.recordBytesMax) return false;
     return position + recordBytes(payloadBytes) <= this.size;

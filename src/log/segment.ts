@@ -18,7 +18,8 @@ import { type Epoch, epoch, epochOfSalt } from './epoch.ts';
  *  88  u64   epoch
  *  96  i64   T of the commit before its first: the latest time of acceptance up to it, microseconds
  * 104  u32   flags: 1 in the first segment behind an origin (`origin.ts`), 2 if a mark of the
- *             durable end was kept beside the log at its creation
+ *             durable end was kept beside the log at its creation, 4 if it may have records of
+ *             migrations
  * 108  u8[16] zero
  * 124  u32   CRC-32C of bytes 0 to 124
  * 128  …     records, then zeros up to the end of the space reserved
@@ -49,6 +50,8 @@ export interface SegmentHeader {
   readonly hasMark: boolean;
   /** True if the log begins with segments of another history, and this is the first of its own. */
   readonly isAfterOrigin: boolean;
+  /** True if it may have records of migrations, which earlier versions cannot read. */
+  readonly hasRuns: boolean;
 }
 
 export function segmentName(sequence: number, firstOffset: number): string {
@@ -106,8 +109,8 @@ export function encodeSegmentHeader(header: SegmentHeader): Uint8Array {
   return bytes;
 }
 
-function flagsOf({ hasMark, isAfterOrigin }: SegmentHeader): number {
-  return (isAfterOrigin ? originFlag : 0) | (hasMark ? markFlag : 0);
+function flagsOf({ hasMark, isAfterOrigin, hasRuns }: SegmentHeader): number {
+  return (isAfterOrigin ? originFlag : 0) | (hasMark ? markFlag : 0) | (hasRuns ? runFlag : 0);
 }
 
 export type HeaderReading =
@@ -125,7 +128,7 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
   const found = view.getUint32(8, true);
   if (found !== 1 && found !== version) return { kind: 'later', what: `version ${found}` };
   const flags = found === 1 ? 0 : view.getUint32(104, true);
-  if ((flags & ~(originFlag | markFlag)) !== 0)
+  if ((flags & ~(originFlag | markFlag | runFlag)) !== 0)
     return { kind: 'later', what: `the flags ${flags}` };
   const salt = view.getInt32(12, true);
   let database = 0n;
@@ -147,6 +150,7 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
       lastMicros: found === 1 ? 0n : view.getBigInt64(96, true),
       hasMark: found === 1 ? bytes[88] === 1 : (flags & markFlag) !== 0,
       isAfterOrigin: (flags & originFlag) !== 0,
+      hasRuns: (flags & runFlag) !== 0,
     },
   };
 }
@@ -160,4 +164,5 @@ export function beginsAsHeader(bytes: Uint8Array): boolean {
 const version = 2;
 const originFlag = 1;
 const markFlag = 2;
+const runFlag = 4;
 const magic = new TextEncoder().encode('RDB-LOG\n');

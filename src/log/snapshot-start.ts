@@ -3,7 +3,7 @@ import { EvidenceSearch } from './evidence-search.ts';
 import { type HistoryPoint, isSameChain } from './history-point.ts';
 import { SnapshotDamageError } from './log-error.ts';
 import type { Lineage } from './origin.ts';
-import { recordKinds } from './record.ts';
+import { isCommitKind } from './record.ts';
 import {
   readSegmentHeader,
   type SegmentHeader,
@@ -250,7 +250,7 @@ function isFollowed(
   place: SnapshotPlace,
 ): boolean {
   if (reader.read(position, salt) !== 'record') return false;
-  const isCommit = reader.kind === recordKinds.commit || reader.kind === recordKinds.schema;
+  const isCommit = isCommitKind(reader.kind);
   const before = reader.offset - (isCommit ? 1 : 0);
   return before === place.offset && isSameChain(previousOf(reader), place);
 }

@@ -3,7 +3,13 @@ import { acceptedMicrosOf, decodeRecord } from './decode-record.ts';
 import { searchBytesMax } from './evidence-search.ts';
 import { type HistoryPoint, isSameChain } from './history-point.ts';
 import { LogDamageError } from './log-error.ts';
-import { type LogRecord, recordHeaderBytes, recordKinds } from './record.ts';
+import {
+  type CommitRecord,
+  isCommitKind,
+  isCommitRecord,
+  type LogRecord,
+  recordHeaderBytes,
+} from './record.ts';
 import { type SegmentHeader, segmentHeaderBytes } from './segment.ts';
 import type { SegmentReader } from './segment-reader.ts';
 
@@ -131,7 +137,7 @@ export class StretchScan {
     } catch {
       return false;
     }
-    const isCommit = kind === recordKinds.commit || kind === recordKinds.schema;
+    const isCommit = isCommitKind(kind);
     const start = {
       position: base + at,
       offset: isCommit ? offset - 1 : offset,
@@ -143,7 +149,7 @@ export class StretchScan {
     const open = this.#following(reader.name, sequence, at, start, end);
     open.to = at + reader.length;
     open.end = end;
-    if (record !== undefined && record.kind !== 'marks') note(open.figures, offset, record);
+    if (record !== undefined && isCommitRecord(record)) note(open.figures, offset, record);
     return true;
   }
 
@@ -182,11 +188,7 @@ export class StretchScan {
   }
 }
 
-function note(
-  figures: Figures,
-  offset: number,
-  record: Exclude<LogRecord, { readonly kind: 'marks' }>,
-): void {
+function note(figures: Figures, offset: number, record: CommitRecord): void {
   const micros = acceptedMicrosOf(record.inputs);
   if (figures.commits === 0) {
     figures.firstOffset = offset;

@@ -13,7 +13,7 @@ import { durableMarkName, readDurableMark } from './durable-mark.ts';
 import { decideKeep, pendingKeep } from './keep-plan.ts';
 import { asideReportName, finishKeep, setAside } from './keep-tail.ts';
 import { LogDamageError } from './log-error.ts';
-import type { LogRecord } from './record.ts';
+import { isCommitRecord, type LogRecord } from './record.ts';
 import { type LogSurvey, placesOf, planOf, surveyLog } from './survey.ts';
 import { verifyLog } from './verify.ts';
 
@@ -47,7 +47,7 @@ async function write(log: CommitLog, prefix: string, count: number, bytes = 0): 
 }
 
 function nameOf(record: LogRecord): string {
-  return record.kind === 'marks' ? 'marks' : decodeInputs(record.inputs).reducer;
+  return isCommitRecord(record) ? decodeInputs(record.inputs).reducer : record.kind;
 }
 
 async function namesIn(disk: SimulatedDisk): Promise<string[]> {

@@ -17,7 +17,7 @@ import {
 } from './log-error.ts';
 import { lostEnd } from './lost-end.ts';
 import { Lineage, type OriginPlace, originName, readOrigin } from './origin.ts';
-import { type LogRecord, recordKinds } from './record.ts';
+import { isCommitKind, isCommitRecord, type LogRecord } from './record.ts';
 import {
   beginsAsHeader,
   isPacked,
@@ -452,7 +452,7 @@ class Walk {
   /** Handles one record with a valid checksum: no crash explains any other fault in it. */
   #record(reader: SegmentReader, position: number): void {
     const { kind, offset, hash } = reader;
-    const isCommit = kind === recordKinds.commit || kind === recordKinds.schema;
+    const isCommit = isCommitKind(kind);
     const expected = this.#offset + (isCommit ? 1 : 0);
     if (reader.previousLow !== this.#chainLow || reader.previousHigh !== this.#chainHigh) {
       throw this.#forked('a record follows another one', reader.name, position);
@@ -475,7 +475,7 @@ class Walk {
     try {
       const record = decodeRecord(kind, offset, bytes, payloadStart, payloadEnd);
       if (record === undefined) return;
-      if (record.kind !== 'marks') {
+      if (isCommitRecord(record)) {
         this.#lastMicros = laterMicros(this.#lastMicros, acceptedMicrosOf(record.inputs));
       }
       this.#options.onRecord(record);

@@ -43,6 +43,54 @@ export function duplicatesText(table: Table, index: Index): string {
   ].join('\n');
 }
 
+/** Rows that a migration made and that share a unique key; the first ten keys are listed. */
+export interface ConflictGroups {
+  readonly table: string;
+  readonly constraint: string;
+  readonly columns: readonly string[];
+  readonly groups: readonly { readonly value: string; readonly rows: number }[];
+  /** Groups that there are besides. */
+  readonly more: number;
+}
+
+/** `rows`: those that are not in the table because others have their keys, at least one. */
+export function conflictGroups(table: Table, rows: readonly Uint8Array[]): ConflictGroups[] {
+  const found = new Map<Index, Map<string, number>>();
+  for (const row of rows) {
+    for (const index of table.indexes) {
+      if (!index.isUnique) continue;
+      const key = keyOf(table.shape, index.spec.columns, row, 0);
+      if (table.find(index, key, key.length) < 0) continue;
+      const counts = found.get(index) ?? new Map<string, number>();
+      const value = keyText(table, index, key);
+      counts.set(value, (counts.get(value) ?? 1) + 1);
+      found.set(index, counts);
+    }
+  }
+  return [...found].map(([index, counts]) => {
+    const groups = [...counts].map(([value, count]) => ({ value, rows: count }));
+    return {
+      table: table.spec.name,
+      constraint: index.spec.name,
+      columns: columnNames(table, index),
+      groups: groups.slice(0, groupsShownMax),
+      more: Math.max(0, groups.length - groupsShownMax),
+    };
+  });
+}
+
+/** These conflicts as a publisher reads them. */
+export function conflictText({ table, columns, groups, more }: ConflictGroups): string {
+  const lines = groups.map(({ value, rows }) => `  - ${value} appears ${rows} times`);
+  if (more > 0) lines.push('  ... and more');
+  const names = columns.map((column) => `"${column}"`).join(', ');
+  return [
+    `The migrated rows of table ${table} break its unique constraint on column(s) [${names}]:`,
+    `${groups.length + more} duplicate group(s) found.`,
+    ...lines,
+  ].join('\n');
+}
+
 interface Group {
   /** One of its rows. */
   readonly ref: RowRef;
@@ -77,10 +125,15 @@ function duplicateGroups(table: Table, index: Index): Group[] {
 }
 
 function columnList(table: Table, index: Index): string {
-  const names = index.spec.columns.map(
-    (column) => `"${present(table.spec.columns[column], 'index column').name}"`,
+  return `[${columnNames(table, index)
+    .map((name) => `"${name}"`)
+    .join(', ')}]`;
+}
+
+function columnNames(table: Table, index: Index): string[] {
+  return index.spec.columns.map(
+    (column) => present(table.spec.columns[column], 'index column').name,
   );
-  return `[${names.join(', ')}]`;
 }
 
 function storedKey(table: Table, index: Index, ref: RowRef): Uint8Array {

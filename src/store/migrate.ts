@@ -25,6 +25,16 @@ export class MigrationError extends Error {
 /** By table id: the encoded values that existing rows get in the columns added at the end. */
 export type ColumnDefaults = ReadonlyMap<TableId, readonly Uint8Array[]>;
 
+/** What a declared migration has done to tables already. */
+export interface ReplacedTables {
+  /** By their ids in the next catalog: tables that are complete, with rows and sequences. */
+  readonly tables: ReadonlyMap<TableId, Table>;
+  /** Ids of tables that are dropped with their rows. */
+  readonly dropped: ReadonlySet<TableId>;
+}
+
+export const noneReplaced: ReplacedTables = { tables: new Map(), dropped: new Set() };
+
 /**
  * The tables of another catalog, built beside those in use. Tables are matched by id. Unchanged
  * parts are shared: pages as long as no column is added, an index as long as its columns, their
@@ -43,14 +53,22 @@ export class Migration {
   readonly #tablesBefore: readonly Table[];
 
   /** Created by `Store.prepareMigration`. */
-  constructor(state: StoreState, next: Catalog, defaults: ColumnDefaults) {
+  constructor(
+    state: StoreState,
+    next: Catalog,
+    defaults: ColumnDefaults,
+    replaced: ReplacedTables,
+  ) {
     this.#state = state;
     this.#next = next;
     this.#preparedAt = state.offset;
     this.#before = state.catalog;
     this.#tablesBefore = [...state.tables.values()];
-    checkDropped(state, next);
-    const drafts = next.tables.map((spec) => draftOf(state, next, spec, defaults));
+    checkDropped(state, next, replaced);
+    const drafts = next.tables.map((spec) => {
+      const table = replaced.tables.get(spec.id);
+      return table === undefined ? draftOf(state, next, spec, defaults) : completeDraft(table);
+    });
     for (const draft of drafts) fillNewIndexes(draft);
     for (const draft of drafts) fillNewlyUnique(draft);
     for (const draft of drafts) continueSequences(draft);
@@ -91,15 +109,19 @@ interface Draft {
   readonly fillsWholeRows: boolean;
 }
 
-function checkDropped(state: StoreState, next: Catalog): void {
+function checkDropped(state: StoreState, next: Catalog, { dropped }: ReplacedTables): void {
   const kept = new Set(next.tables.map(({ id }) => id));
   for (const { spec, rowCount } of state.tables.values()) {
-    if (kept.has(spec.id) || rowCount === 0) continue;
+    if (kept.has(spec.id) || rowCount === 0 || dropped.has(spec.id)) continue;
     throw new MigrationError(
       `Cannot remove table \`${spec.name}\`: table contains data. Clear the table's rows ` +
         '(e.g. via a reducer) before removing it from your schema.',
     );
   }
+}
+
+function completeDraft(table: Table): Draft {
+  return { table, old: table, toFill: [], derivedToFill: [], fillsWholeRows: false };
 }
 
 function draftOf(

@@ -18,7 +18,7 @@ export function replayChange(state: StoreState, change: ChangeSet): void {
   if (change.offset !== state.offset) {
     throw new ReplayError(`found commit ${change.offset} where ${state.offset} should be`);
   }
-  for (const table of change.tables) replayTable(state, table);
+  for (const table of change.tables) replayTable(tableOf(state, table.tableId), table);
   replaySequences(state, change.sequences);
   state.pins.settle();
 }
@@ -36,8 +36,8 @@ export function loadRows(state: StoreState, tableId: TableId, rows: RowList): vo
   });
 }
 
-function replayTable(state: StoreState, change: TableChange): void {
-  const table = tableOf(state, change.tableId);
+/** Applies the change of one table. */
+export function replayTable(table: Table, change: TableChange): void {
   // Rows of an event table existed for their subscribers only.
   if (table.spec.isEvent) return;
   forEachRow(table, change.deletes, (bytes, at, length) => {

@@ -337,6 +337,16 @@ export class RowHeap {
     return noRow;
   }
 
+  /** The next visible row whose ref is above `ref`, which need not be that of a row any more. */
+  nextAbove(ref: RowRef): RowRef {
+    const page = this.#pages[ref >>> pageShift];
+    if (ref === noRow || page === undefined) return this.nextVisible(ref);
+    // The page may have been replaced by one with slots of another size.
+    const from = (ref & offsetMask) << 3;
+    const slot = Math.floor(from / page.slotBytes) * page.slotBytes;
+    return this.nextVisible(rowRef((ref & ~offsetMask) | (slot >> 3)));
+  }
+
   /**
    * The next row after `ref` among those in pages below `pageEnd`, before the tails, whose state is
    * marked in `seen`.

@@ -5,7 +5,7 @@ import type { ChangeSet, RowList, SequenceMark } from './change-set.ts';
 import type { CommitOffset } from './commit-offset.ts';
 import { StoreLoad } from './load-store.ts';
 import type { StoreMemory } from './memory.ts';
-import { type ColumnDefaults, Migration } from './migrate.ts';
+import { type ColumnDefaults, Migration, noneReplaced, type ReplacedTables } from './migrate.ts';
 import { loadRows, replayChange, replaySequences } from './replay.ts';
 import { SnapshotPins } from './snapshot-pins.ts';
 import { type SequencePositions, StoreState } from './store-state.ts';
@@ -23,6 +23,13 @@ export class Store {
   /** `heldBytesMax` limits what pins can hold, instead of `limits.sqlHeldBytesMax`. */
   constructor(catalog: Catalog, heldBytesMax?: number) {
     this.#state = new StoreState(catalog, heldBytesMax);
+  }
+
+  /** A store of these tables, which must be in no other one; one for each of the catalog. */
+  static of(catalog: Catalog, tables: readonly Table[]): Store {
+    const store = new Store({ ...catalog, tables: [] });
+    store.#state.setTables(catalog, tables);
+    return store;
   }
 
   get catalog(): Catalog {
@@ -171,9 +178,13 @@ export class Store {
    * allow it; nothing changes before `apply`, which cannot fail. Nothing may be written in between.
    * `apply` revokes all pins. `defaults` holds, by table id, the encoded values of added columns.
    */
-  prepareMigration(next: Catalog, defaults: ColumnDefaults): Migration {
+  prepareMigration(
+    next: Catalog,
+    defaults: ColumnDefaults,
+    replaced: ReplacedTables = noneReplaced,
+  ): Migration {
     assert(!this.#state.isOpen, 'no migration inside a transaction');
-    return new Migration(this.#state, next, defaults);
+    return new Migration(this.#state, next, defaults, replaced);
   }
 
   memory(): StoreMemory {

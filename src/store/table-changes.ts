@@ -17,6 +17,7 @@ import {
   slotInserted,
 } from './row-heap.ts';
 import { noRow, type RowRef, type RowRefs, rowRef } from './row-ref.ts';
+import type { RowWatcher } from './row-watcher.ts';
 import type { Index } from './table-index.ts';
 import type { WholeRowIndex } from './whole-row-index.ts';
 
@@ -40,8 +41,10 @@ import type { WholeRowIndex } from './whole-row-index.ts';
 export class TableChanges {
   /** Visible rows. */
   rowCount = 0;
-  /** The unique index that rejected the last insert or update. */
+  /** The unique index that rejected the last insert, update or load. */
   conflict: Index | undefined;
+  /** Set while a migration takes over what commits change. */
+  watcher: RowWatcher | undefined;
   readonly #heap: RowHeap;
   readonly #held: HeldRows;
   readonly #uniques: readonly Index[];
@@ -313,13 +316,23 @@ export class TableChanges {
 
   /** Adds a valid committed row outside of any transaction. False if that breaks uniqueness. */
   load(row: Uint8Array, at: number, length: number): boolean {
+    const result = this.tryToLoad(row, at, length);
+    assert(result !== 'full', 'a table that was written once fits again');
+    return result === 'loaded';
+  }
+
+  /** Like `load`, of a row that was never in a table like this one. */
+  tryToLoad(row: Uint8Array, at: number, length: number): 'loaded' | 'conflict' | 'full' {
     for (let index = 0; index < this.#uniques.length; index++) {
-      if ((this.#uniques[index] as Index).probe(row, at, length) !== noRow) return false;
+      const unique = this.#uniques[index] as Index;
+      if (unique.probe(row, at, length) === noRow) continue;
+      this.conflict = unique;
+      return 'conflict';
     }
     const rows = this.#wholeRows;
-    if (rows !== undefined && rows.probe(row, at, length) !== noRow) return false;
+    if (rows !== undefined && rows.probe(row, at, length) !== noRow) return 'conflict';
     const ref = this.#place(row, at, length, slotCommitted);
-    assert(ref !== noRow, 'a table that was written once fits again');
+    if (ref === noRow) return 'full';
     this.rowCount++;
     for (let index = 0; index < this.#uniques.length; index++) {
       (this.#uniques[index] as Index).addProbed(ref);
@@ -328,7 +341,7 @@ export class TableChanges {
     for (let index = 0; index < this.#others.length; index++)
       (this.#others[index] as Index).add(ref);
     this.#derived?.add(ref);
-    return true;
+    return 'loaded';
   }
 
   /** Like `load`, but the row is in no index before `fillIndexes`, which judges uniqueness. */
@@ -503,6 +516,7 @@ export class TableChanges {
       if (came !== noRow && heap.stateOf(came) === slotInserted) {
         lists.insert(heap, came);
         heap.setState(came, slotCommitted);
+        this.watcher?.came(came);
       }
       if (went !== noRow) this.#bury(went, lists);
     }
@@ -513,7 +527,10 @@ export class TableChanges {
   #bury(ref: RowRef, lists: RowArena): void {
     const state = this.#heap.stateOf(ref);
     if (state !== slotDeleted && state !== slotCancelled) return;
-    if (state === slotDeleted) lists.delete(this.#heap, ref);
+    if (state === slotDeleted) {
+      lists.delete(this.#heap, ref);
+      this.watcher?.went(ref);
+    }
     this.#held.dismiss(ref);
   }
 

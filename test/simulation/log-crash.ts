@@ -15,6 +15,8 @@ export interface LogCrashOptions {
   /** Disks tried for each place where the power is cut. */
   readonly outcomes: number;
   readonly segmentBytes: number;
+  /** Whether there are records of migrations. */
+  readonly withRuns?: boolean;
 }
 
 export interface LogCrashReport {
@@ -218,7 +220,7 @@ class LogRun {
 
   #append(log: CommitLog, count: number): void {
     for (let index = 0; index < count; index++) {
-      const record = randomRecord(this.#random, log.offset + 1);
+      const record = randomRecord(this.#random, log.offset + 1, this.#options.withRuns);
       appendTo(log, record);
       this.#appended.push(textOf(record));
     }
@@ -235,5 +237,5 @@ async function ticks(count: number): Promise<void> {
 }
 
 function isCommit(text: string): boolean {
-  return !text.startsWith('marks');
+  return !text.startsWith('marks') && !text.startsWith('staged');
 }

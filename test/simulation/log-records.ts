@@ -1,6 +1,6 @@
 import type { CommitLog } from '../../src/log/commit-log.ts';
 import { decodeInputs } from '../../src/log/decode-record.ts';
-import type { CommitInputs, LogRecord } from '../../src/log/record.ts';
+import type { CommitInputs, LogRecord, MigratedTables, StagedRows } from '../../src/log/record.ts';
 import { tableId } from '../../src/schema/ids.ts';
 import type { ChangeSet, RowList, SequenceMark } from '../../src/store/change-set.ts';
 import { commitOffset } from '../../src/store/commit-offset.ts';
@@ -8,8 +8,11 @@ import type { Random } from '../../src/testing/random.ts';
 import { connectionNumber } from '../../src/values/connection-number.ts';
 import { callerIdentity } from '../../src/values/identity-roles.ts';
 
-/** A record of random content with its inputs, as it is appended. */
-export function randomRecord(random: Random, next: number) {
+/**
+ * A record of random content with its inputs, as it is appended; `withRuns`: also those of
+ * migrations.
+ */
+export function randomRecord(random: Random, next: number, withRuns = false) {
   const offset = commitOffset(next);
   const kind = random.below(20);
   const inputs: CommitInputs = {
@@ -22,7 +25,11 @@ export function randomRecord(random: Random, next: number) {
   };
   // Many records of one size: what an earlier run left behind then lies just where new ones go.
   if (kind > 10) return { kind: 'commit' as const, changes: emptyChanges(next), inputs: noInputs };
-  if (kind === 0) return { kind: 'marks' as const, sequences: randomMarks(random), inputs };
+  if (kind === 0) {
+    if (withRuns && random.chance(0.5))
+      return { kind: 'staged' as const, staged: randomStaged(random), inputs };
+    return { kind: 'marks' as const, sequences: randomMarks(random), inputs };
+  }
   const changes = randomChanges(random, next);
   if (kind > 1) return { kind: 'commit' as const, changes, inputs };
   const schema = {
@@ -35,7 +42,21 @@ export function randomRecord(random: Random, next: number) {
       : [],
   };
   const rows = random.chance(0.5) ? changes : undefined;
-  return { kind: 'schema' as const, offset, schema, changes: rows, inputs };
+  const migration = withRuns && random.chance(0.5) ? randomMigration(random) : undefined;
+  return { kind: 'schema' as const, offset, schema, migration, changes: rows, inputs };
+}
+
+function randomStaged(random: Random): StagedRows {
+  const catalog = random.chance(0.3) ? random.bytes(random.below(200)) : undefined;
+  return { run: random.below(2 ** 30), catalog, tables: randomChanges(random, 1).tables };
+}
+
+function randomMigration(random: Random): MigratedTables {
+  const tables = Array.from({ length: random.below(4) }, () => ({
+    tableId: tableId(random.below(100_000)),
+    isStaged: random.chance(0.5),
+  }));
+  return { run: random.below(2 ** 30), tables };
 }
 
 const noBytes = new Uint8Array(0);
@@ -79,12 +100,17 @@ export type RandomRecord = ReturnType<typeof randomRecord>;
 export function appendTo(log: CommitLog, record: RandomRecord): void {
   if (record.kind === 'marks') log.appendMarks(record.sequences);
   else if (record.kind === 'commit') log.appendCommit(record.changes, record.inputs);
-  else log.appendSchema(record.offset, record.schema, record.changes, record.inputs);
+  else if (record.kind === 'staged') log.appendStaged(record.staged);
+  else {
+    const { offset, schema, changes, inputs, migration } = record;
+    log.appendSchema(offset, schema, changes, inputs, migration);
+  }
 }
 
 /** All of a record's content as text, to compare what was appended with what was found. */
 export function textOf(record: LogRecord | RandomRecord): string {
   if (record.kind === 'marks') return `marks ${marksText(record.sequences)}`;
+  if (record.kind === 'staged') return stagedText(record.staged);
   const { kind, changes, inputs } = record;
   const schema = record.kind === 'schema' ? schemaText(record) : '';
   return `${kind} ${schema} ${changesText(changes)} ${inputsText(inputs)}`;
@@ -94,13 +120,21 @@ function marksText(sequences: readonly SequenceMark[]): string {
   return sequences.map(({ id, value }) => `${id}=${value}`).join();
 }
 
-type SchemaPart = Pick<Extract<LogRecord, { readonly kind: 'schema' }>, 'offset' | 'schema'>;
+type SchemaPart = Pick<
+  Extract<LogRecord, { readonly kind: 'schema' }>,
+  'offset' | 'schema' | 'migration'
+>;
 
-function schemaText({ offset, schema }: SchemaPart): string {
+function schemaText({ offset, schema, migration }: SchemaPart): string {
   const { catalog, definition, programKind, program, defaults } = schema;
   const values = defaults.map((one) => `${one.tableId}.${one.column}=${hex(one.value)}`).join();
   const parts = [catalog, definition, program].map(hex).join();
-  return `${offset} ${programKind} ${parts} ${values}`;
+  return `${offset} ${programKind} ${parts} ${values} ${JSON.stringify(migration)}`;
+}
+
+function stagedText({ run, catalog, tables }: StagedRows): string {
+  const rows = tables.map((table) => `${table.tableId} ${rowsText(table.inserts)}`);
+  return `staged ${run} ${catalog === undefined ? '' : hex(catalog)} ${rows.join()}`;
 }
 
 function changesText(changes: ChangeSet | undefined): string {

@@ -5,7 +5,7 @@ import { acceptedMicrosOf, decodeRecord } from '../../log/decode-record.ts';
 import type { Disk } from '../../log/disk.ts';
 import { chainToHex } from '../../log/history-point.ts';
 import { readOrigin } from '../../log/origin.ts';
-import { recordKinds } from '../../log/record.ts';
+import { isCommitKind, isCommitRecord } from '../../log/record.ts';
 import { readSegmentHeader, type SegmentHeader, segmentHeaderBytes } from '../../log/segment.ts';
 import { type SegmentReader, segmentNames, withReader } from '../../log/segment-reader.ts';
 import { readSnapshotHeader, snapshotOffset } from '../../log/snapshot.ts';
@@ -102,10 +102,10 @@ function endIn(
   while (offset < upTo && reader.read(at, header.salt) === 'record') {
     if (reader.previousLow !== chainLow || reader.previousHigh !== chainHigh) break;
     const { kind, bytes, payloadStart, payloadEnd } = reader;
-    const isCommit = kind === recordKinds.commit || kind === recordKinds.schema;
+    const isCommit = isCommitKind(kind);
     if (reader.offset !== offset + (isCommit ? 1 : 0)) break;
     const record = decodeRecord(kind, reader.offset, bytes, payloadStart, payloadEnd);
-    if (record !== undefined && record.kind !== 'marks') {
+    if (record !== undefined && isCommitRecord(record)) {
       micros = laterMicros(micros, acceptedMicrosOf(record.inputs));
     }
     offset = reader.offset;

@@ -1,0 +1,26 @@
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+
+/** Bounds on migrations that programs declare. */
+export const migrationLimits = {
+  /** Rows that a program takes through a migration at once. */
+  migrationBatchRows: 512,
+  migrationBatchBytes: mebibyte,
+  /** From more rows on, tables are rewritten beside the turns. */
+  migrationOnlineRowsMin: 50_000,
+  /** A slice beside the turns, and the part of the time that slices take while others are served. */
+  migrationSliceMillis: 5,
+  migrationShare: 0.25,
+  /** Changes of other commits that can wait to be taken over. */
+  migrationBacklogRowsMax: 1_000_000,
+  /** So few of them are taken over while writers are stopped. */
+  migrationLastRowsMax: 256,
+  /** Rows that break a unique constraint of the new tables, after which it is given up. */
+  migrationConflictsMax: 10_000,
+  /** Rows of one staged record; new rows of a migration in its own record. */
+  migrationStagedBytes: mebibyte,
+  /** Tables, with those before, that a migration can lead to. */
+  migrationsMax: 1_000,
+  /** Between two reports on how far it is. */
+  migrationReportMillis: 200,
+} as const;

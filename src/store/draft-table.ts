@@ -1,0 +1,93 @@
+import { assert } from '../assert.ts';
+import { limits } from '../limits.ts';
+import type { Catalog, TableSpec } from '../schema/catalog.ts';
+import { type ConflictGroups, conflictGroups } from './duplicates.ts';
+import { noRow, type RowRef } from './row-ref.ts';
+import { Table } from './table.ts';
+
+/** What happened to a row that a migration made. `full`: the table takes no more rows. */
+export type DraftResult = 'added' | 'equal' | 'conflict' | 'full';
+
+/**
+ * A table that a migration fills beside the one that serves. Several old rows may give the same new
+ * row, which then stays until all of them are gone. A row whose unique key another one has waits
+ * aside: that one may still go.
+ */
+export class DraftTable {
+  readonly table: Table;
+  /** How often a row was added beyond once. */
+  readonly #more = new Map<RowRef, number>();
+  readonly #aside: Uint8Array[] = [];
+
+  constructor(spec: TableSpec, types: Catalog) {
+    this.table = new Table(spec, types);
+  }
+
+  /** Rows that share a unique key with another one. */
+  get conflictCount(): number {
+    return this.#aside.length;
+  }
+
+  /** True if there are so many conflicts that it makes no sense to go on. */
+  get isHopeless(): boolean {
+    return this.#aside.length >= limits.migrationConflictsMax;
+  }
+
+  /** Adds one valid row. */
+  add(bytes: Uint8Array, at: number, length: number): DraftResult {
+    const { changes } = this.table;
+    const equal = changes.findEqual(bytes, at, length);
+    if (equal !== noRow) {
+      this.#more.set(equal, (this.#more.get(equal) ?? 0) + 1);
+      return 'equal';
+    }
+    const result = changes.tryToLoad(bytes, at, length);
+    if (result !== 'conflict') return result === 'loaded' ? 'added' : 'full';
+    this.#aside.push(bytes.slice(at, at + length));
+    return 'conflict';
+  }
+
+  /**
+   * Takes back one `add` of that row. True if the row is gone from the table; `retry` is then to
+   * be called, if there are conflicts.
+   */
+  remove(bytes: Uint8Array, at: number, length: number): boolean {
+    const ref = this.table.changes.findEqual(bytes, at, length);
+    if (ref === noRow) {
+      const aside = this.#aside.findIndex((row) => isEqual(row, bytes, at, length));
+      assert(aside >= 0, 'a row that a migration made is there until it is taken back');
+      this.#aside.splice(aside, 1);
+      return false;
+    }
+    const more = this.#more.get(ref);
+    if (more !== undefined) {
+      if (more === 1) this.#more.delete(ref);
+      else this.#more.set(ref, more - 1);
+      return false;
+    }
+    this.table.changes.unload(ref);
+    return true;
+  }
+
+  /** Adds what waited aside, where nothing is in its way any more; returns what was added. */
+  retry(): readonly Uint8Array[] {
+    if (this.#aside.length === 0) return noRows;
+    const waiting = this.#aside.splice(0);
+    return waiting.filter((row) => this.add(row, 0, row.length) === 'added');
+  }
+
+  /** What the conflicts are, for people. */
+  conflicts(): readonly ConflictGroups[] {
+    return this.#aside.length === 0 ? [] : conflictGroups(this.table, this.#aside);
+  }
+}
+
+const noRows: readonly Uint8Array[] = [];
+
+function isEqual(row: Uint8Array, bytes: Uint8Array, at: number, length: number): boolean {
+  if (row.length !== length) return false;
+  for (let index = 0; index < length; index++) {
+    if (row[index] !== bytes[at + index]) return false;
+  }
+  return true;
+}

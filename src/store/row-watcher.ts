@@ -1,0 +1,12 @@
+import type { RowRef } from './row-ref.ts';
+
+/**
+ * Is told what commits do to the rows of one table; called within a commit, in no special order. A
+ * row is readable through its ref while it is called.
+ */
+export interface RowWatcher {
+  /** A row that was not there before. */
+  came(ref: RowRef): void;
+  /** A row that was there before; its slot can be reused afterwards. */
+  went(ref: RowRef): void;
+}
