@@ -45,6 +45,8 @@ export const limits = {
   typePartsMax: 65_536,
   /** Columns of one table. */
   columnCountMax: 1024,
+  /** Rows of each table that a plan of a publish shows before and after. */
+  trialSamplesMax: 3,
   /** Row-level security filters of one module. */
   rowFilterCountMax: 1024,
   /** Values of the configuration of one database, and the UTF-8 bytes of one of them. */

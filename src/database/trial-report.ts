@@ -1,0 +1,61 @@
+/**
+ * What a publish would do to the rows of this moment: the account of a migration that was carried
+ * out and thrown away. Names are full canonical names.
+ */
+export interface TrialReport {
+  /** The tables that are rewritten, made or dropped, in the order of their names. */
+  readonly tables: readonly TrialTable[];
+  /** Rows that the new unique constraints and keys do not allow. */
+  readonly conflicts: readonly TrialConflict[];
+  /** All assertions up to the first that could not be tried. */
+  readonly assertions: readonly TrialAssertion[];
+  /** Why the publish would fail, as it would say itself; `undefined`: it would not. */
+  readonly failure: string | undefined;
+  /** Bytes that are needed beside those that the database has, at the peak. */
+  readonly memoryBytes: number;
+  /** How long it took, in milliseconds; a publish needs about the same. */
+  readonly millis: number;
+  /** True: rows are rewritten beside the turns, and writers stop at the end only. */
+  readonly isOnline: boolean;
+}
+
+export interface TrialTable {
+  /** Before and after; `undefined` where it is made or dropped. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  readonly rowsBefore: number;
+  readonly rowsAfter: number;
+  /** The first rows, at most `limits.trialSamplesMax`, and what became of each. */
+  readonly samples: readonly TrialSample[];
+}
+
+/** Rows are encoded: before in the old definition's type of the table, after in the new one's. */
+export interface TrialSample {
+  readonly before: Uint8Array;
+  readonly after: readonly { readonly table: string; readonly row: Uint8Array }[];
+}
+
+export interface TrialConflict {
+  readonly table: string;
+  readonly constraint: string;
+  readonly columns: readonly string[];
+  /** The values as errors show them, each with the number of its rows; at most ten. */
+  readonly groups: readonly { readonly value: string; readonly rows: number }[];
+  /** Groups that there are besides. */
+  readonly more: number;
+}
+
+export interface TrialAssertion {
+  readonly migration: string;
+  readonly text: string;
+  readonly holds: boolean;
+}
+
+/** How far a migration is. */
+export interface MigrationProgress {
+  /** The table that is rewritten, by the name that it has afterwards. */
+  readonly table: string;
+  /** Rows of all tables of the migration. */
+  readonly done: number;
+  readonly total: number;
+}
