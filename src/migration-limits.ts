@@ -17,10 +17,9 @@ export const migrationLimits = {
   migrationLastRowsMax: 256,
   /** Rows that break a unique constraint of the new tables, after which it is given up. */
   migrationConflictsMax: 10_000,
-  /** Rows of one staged record; new rows of a migration in its own record. */
+  /** Rows of one staged record, and rows that a migration made in its own record. */
   migrationStagedBytes: mebibyte,
-  /** Tables, with those before, that a migration can lead to. */
-  migrationsMax: 1_000,
+  migrationInlineBytes: 8 * mebibyte,
   /** Between two reports on how far it is. */
   migrationReportMillis: 200,
 } as const;

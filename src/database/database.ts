@@ -36,7 +36,7 @@ import type {
   UpdateRequest,
 } from './turn.ts';
 import { TurnWriter } from './turn-writer.ts';
-import { applyUpdate, loadUpdate } from './update-program.ts';
+import { allowUpdate, applyUpdate, loadUpdate } from './update-program.ts';
 import { writeNumber } from './write-number.ts';
 
 /** The parts of the machine that the actor needs, beyond its core. */
@@ -533,13 +533,15 @@ export class Database {
       this.#begin(ticket, results.length);
     };
     try {
-      const endsConnections = applyUpdate(this.#core, {
+      const allowed = allowUpdate(this.#core, {
         loaded,
         permission: request.permission,
         timestampMicros: acceptedMicros,
         hash: this.#around.hash,
         stopReads,
+        calling: () => this.#around.progress.calling(ticket),
       });
+      const endsConnections = allowed !== undefined && applyUpdate(this.#core, allowed);
       this.#procedures.replaced(endsConnections);
       return { kind: 'updated', description: this.description, endsConnections };
     } catch (error) {

@@ -29,6 +29,7 @@ import type { Entropy } from './entropy.ts';
 import { hostLine } from './host-line.ts';
 import { KeptOutcomes } from './kept-outcomes.ts';
 import { Subscriptions } from './live/subscriptions.ts';
+import { markMigrations } from './migrations/migration-table.ts';
 import { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
 import {
@@ -352,6 +353,11 @@ function initialize(core: DatabaseCore, tables: FirstTables, createdMicros: bigi
     isJoined: true,
     after: (transaction: Transaction) => {
       core.schedules.beginCrons(transaction, microsOf(createdMicros));
+      const { offset } = tables;
+      const added = definition.migrations.map(({ id, hash }) => {
+        return { id, hash, offset, micros: createdMicros };
+      });
+      markMigrations(core.store, transaction, added, []);
     },
   };
   const { outcome, changes, seed } = runUnlogged(core, run);

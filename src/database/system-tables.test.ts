@@ -152,6 +152,7 @@ describe('[sql 11] computed system tables', () => {
           'armed_rows,next_due,last_due,last_run,last_outcome,runs,failures,lateness_p50,' +
           'lateness_p99,last_error',
       ],
+      [24, 'st_migration', 'id,hash,offset,time'],
       [26, 'st_idempotency', 'identity,function_name,key,at,offset,body,returns,value'],
       [28, 'st_schedule_due', 'schedule_id,row_key,due'],
       [29, 'st_schedule_attempt', 'schedule_id,row_key,due,at,attempt,state,error'],
@@ -170,10 +171,10 @@ describe('[sql 11] computed system tables', () => {
       const expected = name === 'st_schedule' ? 'private' : 'public';
       expect([access, kind]).toEqual([expected, 'system']);
     }
-    expect(catalog.tables.slice(0, 8)).toEqual(systemTables);
+    expect(catalog.tables.slice(0, 9)).toEqual(systemTables);
     const names = schema.tables.map(({ name }) => name);
     // Those that keep the state of schedules and imports are hidden.
-    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(22);
+    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(23);
     expect(new Set(schema.tables.map(({ id }) => id)).size).toBe(schema.tables.length);
   });
 

@@ -2,19 +2,26 @@ import type { CommitInputs, SchemaChange } from '../log/record.ts';
 import { catalogOf } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
 import { encodeCatalog } from '../schema/catalog-codec.ts';
+import type { DeclaredPlan } from '../schema/declared-plan.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { ignoredRouteWarnings } from '../schema/flatten.ts';
 import type { TableId } from '../schema/ids.ts';
 import { logLineOf } from '../schema/migration-log.ts';
-import { addedDefaults, planMigration } from '../schema/migration-plan.ts';
+import { addedDefaults, type MigrationPlan } from '../schema/migration-plan.ts';
 import type { MigrationStep } from '../schema/migration-steps.ts';
+import { planDeclared } from '../schema/plan-declared.ts';
 import type { SqlSchema } from '../sql/schema.ts';
+import type { ChangeSet } from '../store/change-set.ts';
+import type { CommitOffset } from '../store/commit-offset.ts';
 import { type Migration, MigrationError } from '../store/migrate.ts';
 import { noConnection } from '../values/connection-number.ts';
 import { asCaller } from '../values/identity-roles.ts';
 import { type DatabaseCore, requireSpace } from './core.ts';
 import { hostLine } from './host-line.ts';
 import { connectedClients, disconnectClient } from './lifecycle.ts';
+import { MigrationRun, type MigrationRunOptions } from './migrations/migration-run.ts';
+import { appliedMigrations, markMigrations } from './migrations/migration-table.ts';
+import type { PreparedMigration } from './migrations/prepared-migration.ts';
 import { type Refusal, type RefusalBody, refusal } from './outcome.ts';
 import {
   examineProgram,
@@ -42,7 +49,17 @@ export interface ProgramUpdate {
   readonly hash: ProgramHash;
   /** Called when the update is allowed, before it changes anything: paused reads have to stop. */
   readonly stopReads: () => void;
+  /** Called before code of a migration runs. */
+  readonly calling: () => void;
 }
+
+/** An update that is allowed. */
+export interface AllowedUpdate {
+  readonly update: ProgramUpdate;
+  readonly plan: Exclude<UpdatePlan, { readonly kind: 'manual' }>;
+}
+
+type UpdatePlan = DeclaredPlan | MigrationPlan;
 
 /** Loads and describes a program that is to serve. Rejects with `Refusal` if it cannot. */
 export function loadUpdate(
@@ -56,25 +73,60 @@ export function loadUpdate(
 }
 
 /**
- * Plans, checks the permission, migrates, and swaps the program: one record, one offset. Returns
- * whether clients had to be disconnected. If it throws `Refusal`, nothing has changed, and the new
- * runner is disposed.
+ * Plans and checks the permission. `undefined`: the program is the one that serves, and the runner
+ * is disposed. If it throws `Refusal`, nothing has changed, and the runner is disposed, too.
  */
-export function applyUpdate(core: DatabaseCore, update: ProgramUpdate): boolean {
+export function allowUpdate(core: DatabaseCore, update: ProgramUpdate): AllowedUpdate | undefined {
   const { loaded, permission } = update;
   try {
     checkTokenPresence(permission);
     if (loaded.hash === core.program.hash) {
       loaded.runner.dispose();
-      return false;
+      return undefined;
     }
     requireSpace(core);
     requireEnv(loaded.definition, core.env(loaded.hash));
-    return migrate(core, update);
+    const plan = requirePlan(core, loaded.definition);
+    checkPermission(core, permission, plan.breaksClients, update);
+    return { update, plan };
   } catch (error) {
     loaded.runner.dispose();
     throw error;
   }
+}
+
+/**
+ * Migrates, and swaps the program: one record, one offset. `run`: a migration of whose rows some
+ * were taken already. Returns whether clients had to be disconnected. If it throws `Refusal`,
+ * nothing has changed, and the new runner is disposed.
+ */
+export function applyUpdate(
+  core: DatabaseCore,
+  { update, plan }: AllowedUpdate,
+  run?: MigrationRun,
+): boolean {
+  const { loaded } = update;
+  try {
+    update.stopReads();
+    if (plan.kind === 'automatic')
+      return commitUpdate(core, update, plainUpdate(core, loaded, plan));
+    return commitUpdate(core, update, declaredUpdate(core, update, plan, run));
+  } catch (error) {
+    run?.cancel();
+    loaded.runner.dispose();
+    throw error;
+  }
+}
+
+/** How the database gets to the definition. Throws `Refusal` if it cannot on its own. */
+export function requirePlan(
+  { program, store }: DatabaseCore,
+  next: ModuleDefinition,
+): AllowedUpdate['plan'] {
+  const plan = planDeclared(program.definition, next, appliedMigrations(store));
+  if (plan.kind !== 'manual') return plan;
+  const text = `Database update rejected: ${rejectionText(plan.reason)}`;
+  throw refusal('migration.refused', text);
 }
 
 /** A consent to break clients must name the transition that it is for. */
@@ -111,31 +163,89 @@ export function schemaChangeOf(
   };
 }
 
-function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
-  const { loaded, permission, timestampMicros, stopReads } = update;
-  const { store, log, program: old } = core;
-  const plan = planMigration(old.definition, loaded.definition);
-  if (plan.kind === 'manual') {
-    const text = `Database update rejected: ${rejectionText(plan.reason)}`;
-    throw refusal('migration.refused', text);
-  }
-  checkPermission(core, permission, plan.breaksClients, update);
-  stopReads();
-  const before = store.catalog;
+/** What an update does to the tables; nothing has happened yet. */
+interface PreparedUpdate {
+  readonly breaksClients: boolean;
+  readonly sql: SqlSchema;
+  readonly schema: SchemaChange;
+  readonly migration: Migration;
+  /** Lines that tell about it. */
+  readonly lines: readonly string[];
+  /** Of a declared migration. */
+  readonly declared?: DeclaredChange;
+}
+
+interface DeclaredChange {
+  readonly prepared: PreparedMigration;
+  readonly plan: DeclaredPlan;
+}
+
+function plainUpdate(
+  core: DatabaseCore,
+  loaded: LoadedProgram,
+  { steps, breaksClients }: Extract<MigrationPlan, { readonly kind: 'automatic' }>,
+): PreparedUpdate {
+  const before = core.store.catalog;
   const catalog = catalogOf(loaded.definition, before);
   const sql = checkedSchema(core, loaded.definition, catalog);
-  const schema = schemaChangeOf(loaded, catalog, before, plan.steps);
-  const migration = prepare(core, catalog, addedDefaults(plan.steps, catalog));
+  const schema = schemaChangeOf(loaded, catalog, before, steps);
+  const migration = prepare(core, catalog, addedDefaults(steps, catalog));
+  return { breaksClients, sql, schema, migration, lines: linesOf(steps) };
+}
+
+/** Carries out what is left of a declared migration, beside the tables that serve. */
+function declaredUpdate(
+  core: DatabaseCore,
+  update: ProgramUpdate,
+  plan: DeclaredPlan,
+  begun: MigrationRun | undefined,
+): PreparedUpdate {
+  const { loaded } = update;
+  const run = begun ?? new MigrationRun(core, runOptionsOf(core, update, plan));
+  const prepared = orFailed(core, () => run.complete());
+  const { catalog, defaults, migration } = prepared;
+  const sql = checkedSchema(core, loaded.definition, catalog);
+  const schema = { ...schemaChangeOf(loaded, catalog, catalog, []), defaults };
+  const steps = plan.stages.flatMap(({ automatic }) => linesOf(automatic));
+  const applied = plan.added.map(({ id }) => `Applied migration \`${id}\``);
+  const removed = plan.removed.map((id) => `Undid migration \`${id}\``);
+  const lines = [...steps, ...applied, ...removed];
+  const { breaksClients } = plan;
+  return { breaksClients, sql, schema, migration, lines, declared: { prepared, plan } };
+}
+
+/** A migration on the way back is carried out by the program that declares it. */
+export function runOptionsOf(
+  core: DatabaseCore,
+  { loaded, timestampMicros, calling }: Omit<ProgramUpdate, 'permission' | 'hash' | 'stopReads'>,
+  plan: DeclaredPlan,
+): MigrationRunOptions {
+  const isBack = plan.stages[0]?.direction === 'down';
+  const { runner } = isBack ? core.program : loaded;
+  return { plan, runner, timestampMicros, calling };
+}
+
+function commitUpdate(
+  core: DatabaseCore,
+  { loaded, timestampMicros }: ProgramUpdate,
+  { breaksClients, sql, schema, migration, lines, declared }: PreparedUpdate,
+): boolean {
+  const { log, program: old } = core;
   const offset = migration.apply();
   const views = viewProgramOf(loaded.runner, loaded.definition, sql);
-  const viewChanges = replaceViews(core, views, migration, plan.breaksClients);
-  const changes = migrateSchedules(core, loaded.definition, microsOf(timestampMicros));
-  log.appendSchema(offset, schema, changes, inputsOf(core, timestampMicros));
+  const viewChanges = replaceViews(core, views, migration, breaksClients);
+  const nowMicros = microsOf(timestampMicros);
+  const rewritten = declared?.prepared.rewritten;
+  const schedules = migrateSchedules(core, loaded.definition, nowMicros, rewritten);
+  const marks = declared && markedMigrations(core, declared.plan, offset, timestampMicros);
+  const changes = joined(offset, declared?.prepared, [schedules, marks]);
+  const inputs = inputsOf(core, timestampMicros);
+  log.appendSchema(offset, schema, changes, inputs, declared?.prepared.tables);
   core.program = programOf(loaded, { ...core, schemaVersion: offset, sql });
   old.runner.dispose();
-  replaceLive(core, viewChanges, plan.breaksClients, timestampMicros);
+  replaceLive(core, viewChanges, breaksClients, timestampMicros);
   core.report(hostLine('info', `Updated program to ${loaded.hash}`));
-  for (const step of plan.steps) reportStep(core, step);
+  for (const text of lines) core.report(hostLine('info', text));
   const { definition } = loaded;
   const warnings = [
     ...filterWarnings(sql),
@@ -143,9 +253,39 @@ function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
     ...ignoredRouteWarnings(definition),
   ];
   for (const text of warnings) core.report(hostLine('warn', text));
-  if (plan.breaksClients) endConnections(core, timestampMicros);
+  if (breaksClients) endConnections(core, timestampMicros);
   core.report(hostLine('info', 'Database updated'));
-  return plan.breaksClients;
+  return breaksClients;
+}
+
+/** The rows that say which migrations the database has, in the transaction of the update. */
+function markedMigrations(
+  { store }: DatabaseCore,
+  { added, removed }: DeclaredPlan,
+  offset: CommitOffset,
+  micros: bigint,
+): ChangeSet | undefined {
+  const transaction = store.begin();
+  markMigrations(
+    store,
+    transaction,
+    added.map(({ id, hash }) => ({ id, hash, offset, micros })),
+    removed,
+  );
+  return transaction.commitJoined();
+}
+
+/** All changes of the update's transaction. */
+function joined(
+  offset: CommitOffset,
+  prepared: PreparedMigration | undefined,
+  parts: readonly (ChangeSet | undefined)[],
+): ChangeSet | undefined {
+  const tables = [...(prepared?.changes ?? []), ...parts.flatMap((part) => part?.tables ?? [])];
+  const drawn = parts.flatMap((part) => part?.sequences ?? []);
+  const sequences = [...(prepared?.sequences ?? []), ...drawn];
+  if (tables.length === 0 && sequences.length === 0) return undefined;
+  return { offset, tables, sequences };
 }
 
 function checkPermission(
@@ -184,8 +324,13 @@ function prepare(
   catalog: Catalog,
   defaults: ReadonlyMap<TableId, readonly Uint8Array[]>,
 ): Migration {
+  return orFailed(core, () => core.store.prepareMigration(catalog, defaults));
+}
+
+/** What the rows do not allow becomes a refusal. */
+export function orFailed<Result>(core: DatabaseCore, work: () => Result): Result {
   try {
-    return core.store.prepareMigration(catalog, defaults);
+    return work();
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
     throw updateFailed(core, error);
@@ -235,9 +380,8 @@ function updateFailed({ report }: DatabaseCore, { message }: Error): Refusal {
   return failed('migration.failed', message);
 }
 
-function reportStep(core: DatabaseCore, step: MigrationStep): void {
-  const text = logLineOf(step);
-  if (text !== undefined) core.report(hostLine('info', text));
+function linesOf(steps: readonly MigrationStep[]): string[] {
+  return steps.flatMap((step) => logLineOf(step) ?? []);
 }
 
 /** A breaking change ends every connection; the new program runs `client_disconnected`. */

@@ -12,6 +12,7 @@ import { decodeCatalog } from '../schema/catalog-codec.ts';
 import type { TableId } from '../schema/ids.ts';
 import type { ReplacedTables } from '../store/migrate.ts';
 import { ReplayError } from '../store/replay.ts';
+import { continueSequences, sharedTable } from '../store/table-copies.ts';
 import { StagedTables } from '../store/staged-tables.ts';
 import type { Store } from '../store/store.ts';
 import { Table } from '../store/table.ts';
@@ -91,7 +92,8 @@ export class LogReplay {
         );
       }
       const table = isStaged ? this.#staged?.take(tableId) : undefined;
-      const whole = table ?? new Table(spec, catalog);
+      const whole =
+        table === undefined ? new Table(spec, catalog) : sharedTable(table, catalog, spec);
       continueSequences(whole, this.#store.table(tableId));
       made.set(tableId, whole);
     }
@@ -116,14 +118,6 @@ export class LogReplay {
       publishedMicros: decodeInputs(record.inputs).timestampMicros,
       offset,
     };
-  }
-}
-
-/** Sequences that a table keeps go on where they were; the changes have where others are. */
-function continueSequences(table: Table, old: Table | undefined): void {
-  for (const { sequence } of table.sequences) {
-    const was = old?.sequences.find((other) => other.sequence.spec.id === sequence.spec.id);
-    if (was?.sequence.last !== undefined) sequence.resume(was.sequence.last);
   }
 }
 

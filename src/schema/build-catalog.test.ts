@@ -31,6 +31,7 @@ describe('system tables', () => {
       [7, 'st_client', 'public'],
       [8, 'st_var', 'public'],
       [11, 'st_connection_credentials', 'private'],
+      [24, 'st_migration', 'private'],
       [26, 'st_idempotency', 'private'],
       [28, 'st_schedule_due', 'private'],
       [29, 'st_schedule_attempt', 'private'],

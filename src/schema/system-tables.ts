@@ -60,6 +60,20 @@ export const systemTables: readonly TableSpec[] = [
     primaryKey: 0,
     access: 'private',
   }),
+  // Migrations that were applied, in the order of their ids. `hash` is that of the source text.
+  systemTable({
+    id: 24,
+    name: 'st_migration',
+    columns: [
+      ['id', string],
+      ['hash', bytes],
+      ['offset', u64],
+      ['time', timestampType],
+    ],
+    unique: [[0]],
+    primaryKey: 0,
+    access: 'private',
+  }),
   // Outcomes of calls with an idempotency key. `body` and `returns` are digests.
   systemTable({
     id: 26,

@@ -1,4 +1,3 @@
-import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { Catalog, TableSpec } from '../schema/catalog.ts';
 import { type ConflictGroups, conflictGroups } from './duplicates.ts';
@@ -48,25 +47,25 @@ export class DraftTable {
   }
 
   /**
-   * Takes back one `add` of that row. True if the row is gone from the table; `retry` is then to
-   * be called, if there are conflicts.
+   * Takes back one `add` of that row. After `gone` a call of `retry` may add rows that wait aside;
+   * `absent`: there was no such `add`.
    */
-  remove(bytes: Uint8Array, at: number, length: number): boolean {
+  remove(bytes: Uint8Array, at: number, length: number): 'gone' | 'stays' | 'absent' {
     const ref = this.table.changes.findEqual(bytes, at, length);
     if (ref === noRow) {
       const aside = this.#aside.findIndex((row) => isEqual(row, bytes, at, length));
-      assert(aside >= 0, 'a row that a migration made is there until it is taken back');
+      if (aside < 0) return 'absent';
       this.#aside.splice(aside, 1);
-      return false;
+      return 'stays';
     }
     const more = this.#more.get(ref);
     if (more !== undefined) {
       if (more === 1) this.#more.delete(ref);
       else this.#more.set(ref, more - 1);
-      return false;
+      return 'stays';
     }
     this.table.changes.unload(ref);
-    return true;
+    return 'gone';
   }
 
   /** Adds what waited aside, where nothing is in its way any more; returns what was added. */

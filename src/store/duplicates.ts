@@ -27,6 +27,17 @@ export function violationText(table: Table, index: Index, ref: RowRef): string {
   return uniqueViolationText(table, index, storedKey(table, index, ref));
 }
 
+/** The key of a row as people read it; `undefined` in a table without a unique index. */
+export function uniqueKeyText(table: Table, row: Uint8Array): string | undefined {
+  const { primaryKey } = table.spec;
+  const isKey = ({ spec, isUnique }: Index) =>
+    isUnique && (primaryKey === undefined || spec.columns[0] === primaryKey);
+  const index = table.indexes.find((one) => isKey(one) && !one.isSparse);
+  if (index === undefined) return undefined;
+  const key = keyOf(table.shape, index.spec.columns, row, 0);
+  return `${columnList(table, index)} ${keyText(table, index, key)}`;
+}
+
 /** All groups of rows that share a key; the first ten are listed. */
 export function duplicatesText(table: Table, index: Index): string {
   const groups = duplicateGroups(table, index);

@@ -84,8 +84,13 @@ export class Sequence {
    */
   raise(bytes: Uint8Array, at: number): boolean {
     const value = readInteger(bytes, at, this.#widthBytes, this.#isSigned);
+    return value !== 0n && this.raiseTo(value);
+  }
+
+  /** Goes on behind the value, likewise. */
+  raiseTo(value: bigint): boolean {
     const { start, increment } = this.spec;
-    if (value === 0n || value > this.#most || value < this.#least) return false;
+    if (value > this.#most || value < this.#least) return false;
     const last = this.last ?? start - increment;
     if (increment > 0n ? value <= last : value >= last) return false;
     this.resume(value);

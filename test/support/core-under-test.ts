@@ -8,7 +8,7 @@ import { noProgress, type Progress } from '../../src/database/progress.ts';
 import { slicesOfLimits } from '../../src/database/read-run.ts';
 import { runCall } from '../../src/database/run-call.ts';
 import { runQuery } from '../../src/database/run-query.ts';
-import { applyUpdate } from '../../src/database/update-program.ts';
+import { allowUpdate, applyUpdate } from '../../src/database/update-program.ts';
 import { CallerTables } from '../../src/database/views/caller-tables.ts';
 import { linkHere } from '../../src/host/linking/local-linker.ts';
 import { programHash } from '../../src/host/linking/program-hash.ts';
@@ -138,7 +138,7 @@ export class CoreUnderTest {
     const loader = programLoader(linkHere, noProgress);
     const around = { loader, hash: programHash, progress: noProgress };
     const loaded = await examineProgram(source, context, around);
-    applyUpdate(this.core, {
+    const allowed = allowUpdate(this.core, {
       loaded,
       permission: {
         policy: 'breakClients',
@@ -147,7 +147,9 @@ export class CoreUnderTest {
       timestampMicros: this.clock.nowMicros(),
       hash: programHash,
       stopReads: () => undefined,
+      calling: () => undefined,
     });
+    if (allowed !== undefined) applyUpdate(this.core, allowed);
   }
 
   /** What the module has logged since this was last asked. */

@@ -11,13 +11,14 @@ import type { Armed, Schedules } from './schedules.ts';
 /**
  * Takes the schedules of another program, whose tables the store has now. Schedules that stay keep
  * their due times; rows of a table that is scheduled from now on, and new crons, are due counted
- * from now; what belonged to schedules that are gone is removed. Returns the changes, which belong
- * to the record of the update.
+ * from now; what belonged to schedules that are gone is removed. `rewritten`: tables whose rows are
+ * others now. Returns the changes, which belong to the record of the update.
  */
 export function migrateSchedules(
   { schedules, store }: { readonly schedules: Schedules; readonly store: Store },
   definition: ModuleDefinition,
   nowMicros: number,
+  rewritten: ReadonlySet<TableId> = new Set(),
 ): ChangeSet | undefined {
   const before = schedules.all;
   schedules.serve(definition);
@@ -27,7 +28,8 @@ export function migrateSchedules(
   const added: ArmedTable[] = [];
   for (const armed of schedules.all) {
     if (armed.kind === 'cron') continue;
-    if (columns.get(armed.id) === armed.definition.atColumn) kept.add(armed.id);
+    const isSame = columns.get(armed.id) === armed.definition.atColumn;
+    if (isSame && !rewritten.has(armed.id)) kept.add(armed.id);
     else added.push(armed);
   }
   const transaction = store.begin();

@@ -12,7 +12,7 @@ afterAll(() => db.stop());
 const option = (of: string) => `(some: ${of} | none: ())`;
 const moment = '(__timestamp_micros_since_unix_epoch__: I64)';
 const duration = '(__time_duration_micros__: I64)';
-const privateOnes = ['st_connection_credentials', 'st_schedule', 'st_idempotency'];
+const privateOnes = ['st_connection_credentials', 'st_schedule', 'st_migration', 'st_idempotency'];
 const columnsOf = (list: string) => list.trim().split(/\s*,\s+(?![^(]*\))/);
 
 /** Id, name and columns of each table. */
@@ -88,6 +88,7 @@ const tables: readonly (readonly [number, string, string])[] = [
       runs U64, failures U64, lateness_p50 ${option(duration)}, lateness_p99 ${option(duration)},
       last_error ${option('String')}`,
   ],
+  [24, 'st_migration', `id String, hash Array<U8>, offset U64, time ${moment}`],
   [
     26,
     'st_idempotency',

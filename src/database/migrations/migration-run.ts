@@ -1,0 +1,217 @@
+import { assert, present } from '../../assert.ts';
+import { limits } from '../../limits.ts';
+import type { ModuleRunner } from '../../module/runner.ts';
+import { encodeCatalog } from '../../schema/catalog-codec.ts';
+import { catalogOfStage } from '../../schema/catalog-of-stage.ts';
+import type { DeclaredPlan, PlannedStage } from '../../schema/declared-plan.ts';
+import { bytesText } from '../../values/bytes-text.ts';
+import { asCaller } from '../../values/identity-roles.ts';
+import type { DatabaseCore } from '../core.ts';
+import { Refusal } from '../outcome.ts';
+import { type PreparedMigration, preparedMigration } from './prepared-migration.ts';
+import { StageProgram } from './stage-program.ts';
+import { NeedsStandstill, StageRows, type StageRowsOptions } from './stage-rows.ts';
+import { StagedWriter } from './staged-writer.ts';
+import { Workshop, type WorkshopOptions } from './workshop.ts';
+
+export interface MigrationRunOptions
+  extends Pick<WorkshopOptions, 'onBatch' | 'onAssertion' | 'goesOn'> {
+  readonly plan: DeclaredPlan;
+  /** The program whose code takes the rows: the new one, or on the way back the one that serves. */
+  readonly runner: ModuleRunner;
+  readonly timestampMicros: bigint;
+  /** Called before the program's code runs. */
+  readonly calling: () => void;
+  /** True if nothing is to be swapped in, so that nothing is logged. */
+  readonly isTrial?: boolean;
+}
+
+/**
+ * One declared migration, from the first row to tables that can be swapped in:
+ *
+ * ```
+ *  begin ──▶ slice … slice ──isReady──▶ complete ──▶ swap            few rows: complete alone
+ *               └── commits of others, which are taken up ──┘
+ *  cancel at any moment before the swap: nothing has happened
+ * ```
+ */
+export class MigrationRun {
+  readonly rowCount: number;
+  readonly #core: DatabaseCore;
+  readonly #options: MigrationRunOptions;
+  #rows: StageRows | undefined;
+  #writer: StagedWriter | undefined;
+  /** Rows that the program takes at once, so that a batch is a part of a slice. */
+  #batchRows = 32;
+
+  constructor(core: DatabaseCore, options: MigrationRunOptions) {
+    this.#core = core;
+    this.#options = options;
+    this.rowCount = rewrittenRows(core, this.#firstStage);
+  }
+
+  /** True if its rows are to be taken beside the turns. */
+  get isLarge(): boolean {
+    return this.rowCount > limits.migrationOnlineRowsMin;
+  }
+
+  /** How far it is. */
+  get progress(): { readonly table: string; readonly done: number; readonly total: number } {
+    const rows = this.#rows;
+    const done = Math.min(rows?.done ?? 0, this.rowCount);
+    return { table: rows?.current ?? '', done, total: this.rowCount };
+  }
+
+  /** True when little enough is left for `complete`. */
+  get isReady(): boolean {
+    const rows = this.#rows;
+    return rows?.isRead === true && rows.backlog <= limits.migrationLastRowsMax;
+  }
+
+  /** Begins to follow the tables. Called between transactions. */
+  begin(): void {
+    assert(this.#rows === undefined, 'a migration begins once');
+    const { store, log } = this.#core;
+    const stage = this.#firstStage;
+    const catalog = catalogOfStage(stage, store.catalog);
+    if (this.#options.isTrial !== true)
+      this.#writer = new StagedWriter(log, encodeCatalog(catalog));
+    const { runner, timestampMicros, calling, onBatch } = this.#options;
+    const program = new StageProgram(runner, stage, timestampMicros, calling);
+    const rest: StageRowsOptions = {
+      ...{ stage, before: store, catalog, program, onBatch, isOnline: true },
+      log: this.#writer,
+    };
+    this.#rows = new StageRows(rest);
+    for (const source of this.#rows.sources) source.table.changes.watcher = source;
+  }
+
+  /**
+   * Takes rows for so many milliseconds, and appends them to the log. Throws `MigrationError`, or
+   * `NeedsStandstill` if they have to be taken in one go.
+   */
+  slice(millis: number): void {
+    const { clock } = this.#core;
+    const rows = present(this.#rows, 'the rows of a migration that has begun');
+    const end = clock.monotonicMillis() + millis;
+    for (let at = clock.monotonicMillis(); at < end; ) {
+      if (!rows.step(this.#batchRows)) break;
+      const now = clock.monotonicMillis();
+      this.#pace(now - at, millis);
+      at = now;
+    }
+    if (rows.backlog > limits.migrationBacklogRowsMax) {
+      throw new Refusal({
+        code: 'migration.failed',
+        message: `Other calls change rows faster than the migration takes them: ${rows.backlog} wait`,
+      });
+    }
+    this.#writer?.flush();
+  }
+
+  /** Batches that take about a quarter of a slice. */
+  #pace(took: number, millis: number): void {
+    if (took > millis / 2) this.#batchRows = Math.max(1, this.#batchRows >> 1);
+    else if (took < millis / 8) {
+      this.#batchRows = Math.min(limits.migrationBatchRows, this.#batchRows * 2);
+    }
+  }
+
+  /** Gives everything up. */
+  cancel(): void {
+    for (const { table } of this.#rows?.sources ?? []) table.changes.watcher = undefined;
+    this.#rows = undefined;
+  }
+
+  /**
+   * Takes what is left, carries out the rest, and returns what is to be swapped in; nothing has
+   * happened yet. Throws `MigrationError`. Nothing may be written meanwhile.
+   */
+  complete(): PreparedMigration {
+    const workshop = this.finish();
+    const { store, log } = this.#core;
+    return preparedMigration(workshop, store, log, this.#writer?.run ?? 0);
+  }
+
+  /** Like `complete`, but returns the tables that were made. */
+  finish(): Workshop {
+    const { plan, runner, timestampMicros, calling, onBatch, onAssertion, goesOn } = this.#options;
+    const { store, owner, clock, statementMillisMax } = this.#core;
+    const workshop = new Workshop({
+      ...{ serving: store, runner, calling, onBatch, onAssertion, goesOn: goesOn ?? false },
+      ...{ owner: asCaller(owner), nowMicros: timestampMicros, millisMax: statementMillisMax },
+      now: () => clock.monotonicMillis(),
+    });
+    for (const stage of plan.stages) this.#complete(workshop, stage);
+    return workshop;
+  }
+
+  #complete(workshop: Workshop, stage: PlannedStage): void {
+    const online = stage === this.#firstStage ? this.#takeOnline() : undefined;
+    const rows = online ?? workshop.rowsOf(stage);
+    rows.finish();
+    const catalog = catalogOfStage(stage, workshop.store.catalog);
+    workshop.complete(stage, rows, catalog, online !== undefined);
+  }
+
+  /** The rows that were taken beside the turns; `undefined`: it has to begin again. */
+  #takeOnline(): StageRows | undefined {
+    const rows = this.#rows;
+    if (rows === undefined) return undefined;
+    try {
+      rows.finish();
+      this.#writer?.flush();
+      return rows;
+    } catch (error) {
+      if (!(error instanceof NeedsStandstill)) throw error;
+      return undefined;
+    } finally {
+      this.cancel();
+    }
+  }
+
+  get #firstStage(): PlannedStage {
+    return present(this.#options.plan.stages[0], 'the first stage of a migration');
+  }
+}
+
+function rewrittenRows({ store }: DatabaseCore, { tables }: PlannedStage): number {
+  return tables.reduce((sum, table) => {
+    if (table.kind !== 'rewrite') return sum;
+    return sum + (store.tableByName(table.before)?.rowCount ?? 0);
+  }, 0);
+}
+
+/**
+ * Refuses a migration for which there is not enough memory: the rows and indexes that are rewritten
+ * exist twice until the swap. `freeBytes`: what the machine has.
+ */
+export function requireMemory(
+  { store }: DatabaseCore,
+  plan: DeclaredPlan,
+  freeBytes: number,
+): void {
+  const needed = neededBytes(store, plan);
+  if (needed <= freeBytes) return;
+  throw new Refusal({
+    code: 'migration.failed',
+    message:
+      `The migration needs about ${bytesText(needed)} of memory, because the tables that it ` +
+      `rewrites exist twice for a while, and ${bytesText(freeBytes)} are free. Free memory, or ` +
+      'divide the migration into several that rewrite fewer tables each',
+  });
+}
+
+/** Bytes of the tables that are rewritten, or that a `run` gets copies of. */
+export function neededBytes(store: DatabaseCore['store'], { stages }: DeclaredPlan): number {
+  const [first] = stages;
+  const isCopied = stages.some(({ whole }) => whole.some(({ kind }) => kind === 'run'));
+  let bytes = 0;
+  for (const table of store.tables) {
+    if (table.spec.kind !== 'user') continue;
+    const planned = first?.tables.find(({ before }) => before === table.spec.name);
+    const isMade = planned?.kind === 'rewrite' || (isCopied && planned?.kind === 'keep');
+    if (isMade) bytes += table.memory().totalBytes;
+  }
+  return bytes;
+}
