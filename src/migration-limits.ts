@@ -11,6 +11,8 @@ export const migrationLimits = {
   /** A slice beside the turns, and the part of the time that slices take while others are served. */
   migrationSliceMillis: 5,
   migrationShare: 0.25,
+  /** Without a request for so long, nobody is there who could have to wait. */
+  migrationIdleMillis: 50,
   /** Changes of other commits that can wait to be taken over. */
   migrationBacklogRowsMax: 1_000_000,
   /** So few of them are taken over while writers are stopped. */
@@ -20,6 +22,8 @@ export const migrationLimits = {
   /** Rows of one staged record, and rows that a migration made in its own record. */
   migrationStagedBytes: mebibyte,
   migrationInlineBytes: 8 * mebibyte,
+  /** Rows of each table that a trial shows, with what became of them. */
+  trialSamplesMax: 3,
   /** Between two reports on how far it is. */
   migrationReportMillis: 200,
 } as const;

@@ -5,6 +5,7 @@ import { type DatabaseCore, requireSpace } from './core.ts';
 import type { PausedRows } from './live/paused-rows.ts';
 import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import type { LongReads } from './long-reads.ts';
+import type { Updates } from './migrations/updates.ts';
 import { connectionClosedText, Refusal, type SqlRequest } from './outcome.ts';
 import { runPreview } from './preview.ts';
 import type { RunningProcedures } from './procedures/running-procedures.ts';
@@ -26,6 +27,7 @@ export interface Answering {
   readonly longReads: LongReads;
   readonly procedures: RunningProcedures;
   readonly snapshots: Snapshots;
+  readonly updates: Pick<Updates, 'cancel'>;
   /** Has the log sealed behind this turn. */
   readonly roll: (ticket: Ticket) => void;
   readonly exports: Exports;
@@ -72,6 +74,7 @@ function answer(
     case 'cancel':
       procedures.cancel(request.of, request.why);
       snapshots.cancel(request.of);
+      results.push(...parts.updates.cancel(request.of));
       return { kind: 'cancelled' };
     case 'query':
       return query(parts, ticket, request.query, acceptedMicros);

@@ -3,7 +3,7 @@ import { isForSpace } from '../log/log-error.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import { liveFiguresOf, type MemoryUse, memoryOf, storageUseOf } from './actor-figures.ts';
 import type { Alarm, MakeAlarm } from './alarm.ts';
-import { type Answering, answerRequest, refusedReply } from './answer-request.ts';
+import { type Answering, answerRequest } from './answer-request.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
@@ -11,10 +11,11 @@ import { connectedClients, disconnectClient } from './lifecycle.ts';
 import type { LiveCommit } from './live/live-commit.ts';
 import type { LiveFigures } from './live/live-figures.ts';
 import { LongReads } from './long-reads.ts';
+import { type PreparedUpdate, Updates, type UpdatesOwner } from './migrations/updates.ts';
 import { Refusal, stoppedRefusal } from './outcome.ts';
 import type { LaneDesk } from './procedures/lane-desk.ts';
 import { RunningProcedures } from './procedures/running-procedures.ts';
-import { descriptionOf, type LoadedProgram, type ProgramSurroundings } from './program.ts';
+import { descriptionOf, type ProgramSurroundings } from './program.ts';
 import { failMarked, runDue } from './schedules/run-scheduled.ts';
 import type { ScheduleFigures } from './schedules/schedule-figures.ts';
 import type { ScheduledMark } from './schedules/scheduled-mark.ts';
@@ -27,16 +28,8 @@ import type { StorageLimits, StorageUse } from './storage-quota.ts';
 import { noTicket, type Ticket } from './ticket.ts';
 import { type ActorTimes, TimeCounts } from './time-counts.ts';
 import { Exports } from './transfer/exports.ts';
-import type {
-  DatabaseOwner,
-  DatabaseReply,
-  StopReason,
-  TicketedRequest,
-  TurnResult,
-  UpdateRequest,
-} from './turn.ts';
+import type { DatabaseOwner, StopReason, TicketedRequest, TurnResult } from './turn.ts';
 import { TurnWriter } from './turn-writer.ts';
-import { allowUpdate, applyUpdate, loadUpdate } from './update-program.ts';
 import { writeNumber } from './write-number.ts';
 
 /** The parts of the machine that the actor needs, beyond its core. */
@@ -92,8 +85,7 @@ export class Database {
   /** The loop that runs turns while there is work. */
   #loop: Promise<void> | undefined;
   #undoing: Promise<void> | undefined;
-  /** Updates whose program is being loaded beside the turns. */
-  #loads = new Set<Promise<void>>();
+  readonly #updates: Updates;
   #running: Ticket | undefined;
   /** The last ticket among the requests that have begun. */
   #lastTicket: Ticket = noTicket;
@@ -105,6 +97,8 @@ export class Database {
   /** False until the owner lets scheduled runs begin. */
   #runsSchedules = false;
   readonly #alarm: Alarm | undefined;
+  /** Answers to updates that the end has stopped. */
+  #stopped: TurnResult[] = [];
   /** When the next scheduled run is due, as the owner knows it. */
   #handedDue: bigint | undefined;
 
@@ -117,13 +111,16 @@ export class Database {
     this.#procedures = new RunningProcedures(core, around.lanes, begin);
     this.#scheduled = new ScheduledProcedures(core, this.#procedures);
     around.lanes?.onWork(() => this.#wake());
-    this.#snapshots = new Snapshots(core, around, () => this.#wake());
+    this.#updates = new Updates(core, around, this.#ownerOfUpdates());
+    const isHeld = () => this.#updates.isRunning;
+    this.#snapshots = new Snapshots(core, { ...around, isHeld }, () => this.#wake());
     this.#answering = {
       core,
       hash: around.hash,
       longReads: this.#longReads,
       procedures: this.#procedures,
       snapshots: this.#snapshots,
+      updates: this.#updates,
       roll: (ticket) => this.#writer.roll(ticket),
       exports: new Exports(core),
       begin,
@@ -144,8 +141,26 @@ export class Database {
     this.#alarm = around.makeAlarm?.(() => this.#ring());
   }
 
+  #ownerOfUpdates(): UpdatesOwner {
+    return {
+      queue: (work) => {
+        this.#queue.push(work);
+        this.#wake();
+      },
+      refuse: (ticket, error) => this.#refuse(ticket, error),
+      begin: (ticket, resultsBefore) => this.#begin(ticket, resultsBefore),
+      stopReads: () => this.#longReads.stopAll(),
+      replaced: (endsConnections) => this.#procedures.replaced(endsConnections),
+      updated: (endsConnections) => {
+        return { kind: 'updated', description: this.description, endsConnections };
+      },
+      wake: () => this.#wake(),
+      makeAlarm: this.#around.makeAlarm,
+    };
+  }
+
   get description(): DatabaseDescription {
-    return descriptionOf(this.#core.program);
+    return descriptionOf(this.#core.program, this.#core.store);
   }
 
   get offset(): CommitOffset {
@@ -214,7 +229,7 @@ export class Database {
     if (this.#state === 'undoing') return;
     if (this.#state !== 'serving') throw stoppedRefusal();
     if (request.request.kind === 'update') {
-      this.#prepareUpdate(request.ticket, request.request, request.acceptedMicros);
+      this.#updates.prepare(request.ticket, request.request, request.acceptedMicros);
       return;
     }
     this.#queue.push(request);
@@ -296,7 +311,8 @@ export class Database {
     this.#alarm?.dispose();
     if (this.#isOver()) return this.#undoing;
     this.#state = 'closing';
-    await Promise.all(this.#loads);
+    this.#stopped = this.#updates.stop();
+    await this.#updates.loaded();
     this.#wake();
     await this.#loop;
     // Rows that are claimed already get their runs.
@@ -352,6 +368,7 @@ export class Database {
     const isLoose = this.#state === 'serving' && this.#core.store.hasLoose;
     if (this.#queue.length > 0 || this.#procedures.hasWork || isLoose) return true;
     if (this.#scheduled.canStart(this.#writer.durable) || this.#isDue()) return true;
+    if (this.#updates.hasWork || this.#stopped.length > 0) return true;
     return this.#longReads.count > 0 || this.#snapshots.hasWork || this.#writer.hasResults;
   }
 
@@ -374,14 +391,18 @@ export class Database {
       this.#lastTicket = last ?? this.#lastTicket;
       this.#core.live.begin(noTicket, results.length);
       results.push(...this.#longReads.goOn());
+      const isBusy = results.length > 0 || this.#queue.length > 0 || hasRun;
+      const hasMigrated = this.#updates.goOn(results, isBusy);
       this.#scheduled.start(this.#writer.durable);
       const hasServed = this.#serveLanes(results);
       // What no request of this turn asked for is written now, under an earlier ticket.
-      if (this.#longReads.hasWritten || hasRun || hasServed) last ??= this.#lastTicket;
+      if (this.#longReads.hasWritten || hasRun || hasServed || hasMigrated)
+        last ??= this.#lastTicket;
       this.#core.store.freeLoose();
     };
     this.#inBatch(work);
     results.push(...this.#snapshots.takeResults(), ...this.#writer.takeResults());
+    results.push(...this.#stopped.splice(0));
     let hasWritten = this.#writer.write(last);
     results.push(...this.#answering.exports.begin());
     this.#scheduled.written(this.#writer.last);
@@ -494,7 +515,7 @@ export class Database {
     this.#begin(ticket, results.length);
     const reply =
       'loaded' in work
-        ? this.#finishUpdate(work, results)
+        ? this.#updates.start(work, results)
         : answerRequest(this.#answering, work, results);
     this.#running = undefined;
     if (reply !== undefined) results.push({ ticket, reply });
@@ -512,43 +533,6 @@ export class Database {
     this.#around.progress.calling(ticket);
   }
 
-  /** Loads the new program in parallel with the turns, then queues the update as one item. */
-  #prepareUpdate(ticket: Ticket, request: UpdateRequest, acceptedMicros: bigint): void {
-    const { program } = request;
-    const load = loadUpdate(this.#core, program, acceptedMicros, this.#around).then((loaded) => {
-      this.#queue.push({ ticket, request, loaded, acceptedMicros });
-      this.#wake();
-    });
-    const guarded = load.catch((error: unknown) => this.#refuse(ticket, error));
-    this.#loads.add(guarded);
-    void guarded.finally(() => this.#loads.delete(guarded));
-  }
-
-  #finishUpdate(
-    { ticket, loaded, request, acceptedMicros }: PreparedUpdate,
-    results: TurnResult[],
-  ): DatabaseReply {
-    const stopReads = (): void => {
-      results.push(...this.#longReads.stopAll());
-      this.#begin(ticket, results.length);
-    };
-    try {
-      const allowed = allowUpdate(this.#core, {
-        loaded,
-        permission: request.permission,
-        timestampMicros: acceptedMicros,
-        hash: this.#around.hash,
-        stopReads,
-        calling: () => this.#around.progress.calling(ticket),
-      });
-      const endsConnections = allowed !== undefined && applyUpdate(this.#core, allowed);
-      this.#procedures.replaced(endsConnections);
-      return { kind: 'updated', description: this.description, endsConnections };
-    } catch (error) {
-      return refusedReply(error);
-    }
-  }
-
   /** Answers a ticket outside of a turn. */
   #refuse(ticket: Ticket, error: unknown): void {
     if (!(error instanceof Refusal)) {
@@ -564,6 +548,7 @@ export class Database {
     if (this.#isOver()) return;
     this.#longReads.abandon();
     this.#procedures.abandon();
+    this.#updates.abandon();
     this.#snapshots.abandon();
     if (isForSpace(error)) {
       this.#undoing = this.#undo(error);
@@ -593,10 +578,3 @@ export class Database {
 }
 
 type QueuedWork = TicketedRequest | PreparedUpdate;
-
-interface PreparedUpdate {
-  readonly ticket: Ticket;
-  readonly request: UpdateRequest;
-  readonly loaded: LoadedProgram;
-  readonly acceptedMicros: bigint;
-}

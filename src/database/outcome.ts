@@ -426,6 +426,8 @@ export interface RefusalBody {
     | 'migration.breaksClients'
     | 'migration.invalidToken'
     | 'migration.failed'
+    | 'migration.cancelled'
+    | 'migration.running'
     | 'init.failed'
     | 'publish.invalid'
     /** Static files that were not announced, or have not been uploaded. */

@@ -22,6 +22,7 @@ import { resultCheckOf } from './call-result.ts';
 import type { CronReader } from './cron.ts';
 import { cronFaults } from './cron-faults.ts';
 import type { DatabaseDescription } from './description.ts';
+import { appliedMigrations } from './migrations/migration-table.ts';
 import { Refusal } from './outcome.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 import { type ProgramProcedure, proceduresOf } from './procedures/program-procedure.ts';
@@ -222,9 +223,10 @@ function systemTablesOf(loaded: LoadedProgram, place: ProgramPlace): SystemTable
   });
 }
 
-export function descriptionOf(program: Program): DatabaseDescription {
+export function descriptionOf(program: Program, store: Store): DatabaseDescription {
   const { definition, schemaVersion, hash } = program;
-  return { definition, schemaVersion, programHash: hash };
+  const applied = appliedMigrations(store);
+  return { definition, schemaVersion, programHash: hash, applied };
 }
 
 /**

@@ -188,7 +188,7 @@ describe('[sql 11] computed system tables', () => {
       [ids.top, 'the_top', 'user', 'public', none],
     ]);
     const system = rows('st_table').filter((row) => Number((row as Value[])[0]) < 4096);
-    expect(system).toHaveLength(22);
+    expect(system).toHaveLength(23);
     expect(system).toContainEqual([1, 'st_table', 'system', 'public', some([0])]);
     expect(system).toContainEqual([7, 'st_client', 'system', 'public', none]);
     expect(system).toContainEqual([
@@ -404,7 +404,7 @@ describe('[sql 11] computed system tables', () => {
 
   it('describe a database without a module of its own', () => {
     const { rows } = systemOf(moduleOf([]));
-    expect(rows('st_table')).toHaveLength(22);
+    expect(rows('st_table')).toHaveLength(23);
     expect(rows('st_table_accessor')).toEqual([]);
   });
 

@@ -31,11 +31,13 @@ import type { TableFigures } from './table-figures.ts';
 import type { Ticket } from './ticket.ts';
 import type { ExportAsk, ExportOutcome } from './transfer/export-ask.ts';
 import type { ImportOutcome, ImportRequest } from './transfer/import-request.ts';
+import type { MigrationProgress, TrialReport } from './trial-report.ts';
 import type { WriteNumber } from './write-number.ts';
 
 /**
  * A request as the actor receives it. The owner numbers requests with ascending *tickets*; the
- * actor answers each ticket once, unless it stops; a `reading` is not an answer but promises one.
+ * actor answers each ticket once, unless it stops; a `reading` and a `migrating` are not answers but
+ * promise one.
  */
 export interface TicketedRequest {
   readonly ticket: Ticket;
@@ -106,6 +108,8 @@ export interface UpdateRequest {
   readonly kind: 'update';
   readonly program: ProgramSource;
   readonly permission: UpdatePermission;
+  /** True: it is carried out on the rows of this moment and thrown away; see `trial-report.ts`. */
+  readonly isTrial?: boolean;
 }
 
 export type DatabaseReply =
@@ -144,6 +148,10 @@ export type DatabaseReply =
       readonly description: DatabaseDescription;
       readonly endsConnections: boolean;
     }
+  /** Answers an update that was a trial. */
+  | { readonly kind: 'tried'; readonly report: TrialReport }
+  /** An update goes on, and is answered later. */
+  | { readonly kind: 'migrating'; readonly progress: MigrationProgress }
   | { readonly kind: 'refused'; readonly body: RefusalBody };
 
 /** `place`: the end of the sealed files, which are durable. `failed`: nothing has changed. */

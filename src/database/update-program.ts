@@ -118,6 +118,21 @@ export function applyUpdate(
   }
 }
 
+/**
+ * The plan of an update that is only tried. Throws `Refusal`, and disposes the runner, if there is
+ * none, or if an automatic one fails.
+ */
+export function tryUpdate(core: DatabaseCore, loaded: LoadedProgram): AllowedUpdate['plan'] {
+  try {
+    const plan = requirePlan(core, loaded.definition);
+    if (plan.kind === 'automatic') plainUpdate(core, loaded, plan);
+    return plan;
+  } catch (error) {
+    loaded.runner.dispose();
+    throw error;
+  }
+}
+
 /** How the database gets to the definition. Throws `Refusal` if it cannot on its own. */
 export function requirePlan(
   { program, store }: DatabaseCore,

@@ -42,6 +42,8 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'job.unknown':
       return 404;
     case 'restore.conflict':
+    case 'migration.cancelled':
+    case 'migration.running':
     case 'schedule.paused':
     case 'static.missing':
     case 'env.needed':

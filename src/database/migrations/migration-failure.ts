@@ -23,12 +23,14 @@ export function stepFailure(
   return new MigrationError(`Migration ${idsText(ids)}, ${step}${where}: ${message}`);
 }
 
-export function conflictFailure(
-  { ids }: Pick<PlannedStage, 'ids'>,
-  conflicts: readonly ConflictGroups[],
-): MigrationError {
-  const texts = conflicts.map(conflictText);
-  return new MigrationError(`Migration ${idsText(ids)}: ${texts.join('\n')}`);
+/** The rows that a migration made share unique keys. */
+export class MigrationConflictError extends MigrationError {
+  readonly conflicts: readonly ConflictGroups[];
+
+  constructor({ ids }: Pick<PlannedStage, 'ids'>, conflicts: readonly ConflictGroups[]) {
+    super(`Migration ${idsText(ids)}: ${conflicts.map(conflictText).join('\n')}`);
+    this.conflicts = conflicts;
+  }
 }
 
 export function idsText(ids: readonly string[]): string {

@@ -15,7 +15,7 @@ import { StagedWriter } from './staged-writer.ts';
 import { Workshop, type WorkshopOptions } from './workshop.ts';
 
 export interface MigrationRunOptions
-  extends Pick<WorkshopOptions, 'onBatch' | 'onAssertion' | 'goesOn'> {
+  extends Pick<WorkshopOptions, 'samples' | 'onAssertion' | 'goesOn'> {
   readonly plan: DeclaredPlan;
   /** The program whose code takes the rows: the new one, or on the way back the one that serves. */
   readonly runner: ModuleRunner;
@@ -59,7 +59,10 @@ export class MigrationRun {
   get progress(): { readonly table: string; readonly done: number; readonly total: number } {
     const rows = this.#rows;
     const done = Math.min(rows?.done ?? 0, this.rowCount);
-    return { table: rows?.current ?? '', done, total: this.rowCount };
+    const before = rows?.current ?? '';
+    const planned = this.#firstStage.tables.find((table) => table.before === before);
+    const after = planned?.kind === 'rewrite' ? planned.after : undefined;
+    return { table: after ?? before, done, total: this.rowCount };
   }
 
   /** True when little enough is left for `complete`. */
@@ -76,10 +79,10 @@ export class MigrationRun {
     const catalog = catalogOfStage(stage, store.catalog);
     if (this.#options.isTrial !== true)
       this.#writer = new StagedWriter(log, encodeCatalog(catalog));
-    const { runner, timestampMicros, calling, onBatch } = this.#options;
+    const { runner, timestampMicros, calling, samples } = this.#options;
     const program = new StageProgram(runner, stage, timestampMicros, calling);
     const rest: StageRowsOptions = {
-      ...{ stage, before: store, catalog, program, onBatch, isOnline: true },
+      ...{ stage, before: store, catalog, program, samples, isOnline: true },
       log: this.#writer,
     };
     this.#rows = new StageRows(rest);
@@ -135,10 +138,10 @@ export class MigrationRun {
 
   /** Like `complete`, but returns the tables that were made. */
   finish(): Workshop {
-    const { plan, runner, timestampMicros, calling, onBatch, onAssertion, goesOn } = this.#options;
+    const { plan, runner, timestampMicros, calling, samples, onAssertion, goesOn } = this.#options;
     const { store, owner, clock, statementMillisMax } = this.#core;
     const workshop = new Workshop({
-      ...{ serving: store, runner, calling, onBatch, onAssertion, goesOn: goesOn ?? false },
+      ...{ serving: store, runner, calling, samples, onAssertion, goesOn: goesOn ?? false },
       ...{ owner: asCaller(owner), nowMicros: timestampMicros, millisMax: statementMillisMax },
       now: () => clock.monotonicMillis(),
     });

@@ -10,7 +10,7 @@ import { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
 import { continueSequences, oldSpec, sharedTable } from '../../store/table-copies.ts';
 import { vectorFaultOf } from '../../store/vector-column.ts';
-import { conflictFailure, stepFailure } from './migration-failure.ts';
+import { MigrationConflictError, stepFailure } from './migration-failure.ts';
 import { type RowBatch, RowSource } from './row-source.ts';
 import type { StageProgram } from './stage-program.ts';
 
@@ -18,6 +18,12 @@ import type { StageProgram } from './stage-program.ts';
 export interface DraftLog {
   added(table: TableId, bytes: Uint8Array, at: number, length: number): void;
   removed(table: TableId, bytes: Uint8Array, at: number, length: number): void;
+}
+
+/** Wants to know what some rows give. */
+export interface RowSamples {
+  wants(table: string): boolean;
+  sampled(table: string, before: Uint8Array, gave: ReadonlyMap<string, MigratedRows>): void;
 }
 
 /** What a pass over the rows is for. */
@@ -30,10 +36,8 @@ export interface StageRowsOptions {
   readonly program: StageProgram;
   /** Absent: nothing is logged meanwhile. */
   readonly log?: DraftLog | undefined;
-  /** Receives each batch with what became of it. */
-  readonly onBatch?:
-    | ((batch: RowBatch, tables: ReadonlyMap<string, MigratedRows>) => void)
-    | undefined;
+  /** Receives what a few rows of each table give. */
+  readonly samples?: RowSamples | undefined;
   /** True if commits come in between, so that what a row gives must depend on nothing else. */
   readonly isOnline: boolean;
 }
@@ -113,21 +117,32 @@ export class StageRows {
   finish(): void {
     while (this.step(limits.migrationBatchRows));
     const conflicts = [...this.drafts.values()].flatMap((draft) => draft.conflicts());
-    if (conflicts.length > 0) throw conflictFailure(this.#options.stage, conflicts);
+    if (conflicts.length > 0) throw new MigrationConflictError(this.#options.stage, conflicts);
   }
 
   #take(batch: RowBatch): void {
-    const { program, onBatch, isOnline } = this.#options;
+    const { program, samples, isOnline } = this.#options;
     const { table, bytes, starts } = batch;
     const outcome = program.rows(table.spec.name, bytes, starts.length, this.#oldStore());
     if (outcome.kind === 'failed') throw this.#failure(batch, outcome);
     if (outcome.hasRead && isOnline) throw new NeedsStandstill();
     for (const [name, rows] of outcome.tables) this.#takeRows(batch, name, rows);
     if (!batch.isGone) this.done += starts.length;
-    onBatch?.(batch, outcome.tables);
+    if (samples?.wants(table.spec.name) === true) this.#sample(batch, samples);
     if ([...this.drafts.values()].some(({ isHopeless }) => isHopeless)) {
       const conflicts = [...this.drafts.values()].flatMap((draft) => draft.conflicts());
-      throw conflictFailure(this.#options.stage, conflicts);
+      throw new MigrationConflictError(this.#options.stage, conflicts);
+    }
+  }
+
+  /** By themselves: of a batch it is not known which row gave what. */
+  #sample({ table, bytes, starts, isGone }: RowBatch, samples: RowSamples): void {
+    const { name } = table.spec;
+    for (const [at, start] of starts.entries()) {
+      if (isGone || !samples.wants(name)) return;
+      const row = bytes.slice(start, starts[at + 1] ?? bytes.length);
+      const outcome = this.#options.program.rows(name, row, 1, this.#oldStore());
+      if (outcome.kind === 'rows') samples.sampled(name, row, outcome.tables);
     }
   }
 

@@ -22,7 +22,7 @@ export interface WorkshopOptions extends Omit<AssertedTables, 'definition' | 'ca
   readonly runner: ModuleRunner;
   /** Called before the program's code runs. */
   readonly calling: () => void;
-  readonly onBatch?: StageRowsOptions['onBatch'];
+  readonly samples?: StageRowsOptions['samples'];
   /** Called with each assertion that was tried. */
   readonly onAssertion?: ((id: string, text: string, holds: boolean) => void) | undefined;
   /** True if an assertion that does not hold is no failure. */
@@ -59,9 +59,9 @@ export class Workshop {
   rowsOf(stage: PlannedStage): StageRows {
     const before = this.#store;
     const catalog = catalogOfStage(stage, before.catalog);
-    const { onBatch } = this.#options;
+    const { samples } = this.#options;
     const program = this.#programOf(stage);
-    return new StageRows({ stage, before, catalog, program, onBatch, isOnline: false });
+    return new StageRows({ stage, before, catalog, program, samples, isOnline: false });
   }
 
   /** Carries out a stage whose rows were taken. Throws `MigrationError`. */

@@ -28,6 +28,8 @@ export interface SnapshotOptions {
   readonly makeAlarm?: MakeAlarm | undefined;
   /** Used instead of those in `limits.ts`, for tests. */
   readonly snapshotSizes?: SnapshotSizes | undefined;
+  /** True while none can begin: what follows its place in the log has begun before that. */
+  readonly isHeld?: () => boolean;
 }
 
 /**
@@ -127,7 +129,7 @@ export class Snapshots {
       case 'idle':
         return this.#isWanted(now);
       case 'asked':
-        return this.#state.isReady;
+        return this.#state.isReady && !this.#isHeld;
       case 'running': {
         const { snapshot } = this.#state;
         if (snapshot.canFinish || snapshot.faultAt(now) !== undefined) return true;
@@ -162,7 +164,8 @@ export class Snapshots {
     if (isBusy) this.#busyAt = now;
     if (this.#stopping !== undefined && now >= this.#stopping.until) this.#drop();
     if (this.#state.kind === 'idle' && this.#isWanted(now)) this.#ask(now);
-    else if (this.#state.kind === 'asked' && this.#state.isReady) this.#begin(this.#state);
+    else if (this.#state.kind === 'asked' && this.#state.isReady && !this.#isHeld)
+      this.#begin(this.#state);
     else if (this.#state.kind === 'running') this.#readOn(this.#state.snapshot, now);
   }
 
@@ -345,9 +348,13 @@ export class Snapshots {
     if (this.#results.length > 0) this.#wake();
   }
 
+  get #isHeld(): boolean {
+    return this.#options.isHeld?.() === true;
+  }
+
   #isWanted(now: number): boolean {
     if (this.#options.snapshotDesk === undefined || this.#core.full !== undefined) return false;
-    if (this.#isStopping) return false;
+    if (this.#isStopping || this.#isHeld) return false;
     if (this.#tickets.size > 0 || this.#isDueAgain) return true;
     // Most looks end here.
     if (this.#core.log.bytes - this.#last.position < this.#sizes.logBytesMin) return false;

@@ -67,7 +67,8 @@ export function parseResultHead(text: string): ResultHead {
 }
 
 /** Of an update: the kind of its program, and what it may do. */
-export type UpdateHead = readonly [ProgramSource['kind'], UpdatePermission];
+/** With whether it is a trial. */
+export type UpdateHead = readonly [ProgramSource['kind'], UpdatePermission, boolean];
 
 export function parseUpdateHead(text: string): UpdateHead {
   return checked(JSON.parse(text), isUpdateHead, 'update');
@@ -209,6 +210,8 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'migration.breaksClients': true,
   'migration.invalidToken': true,
   'migration.failed': true,
+  'migration.cancelled': true,
+  'migration.running': true,
   'init.failed': true,
   'publish.invalid': true,
   'durability.timeout': true,
@@ -287,7 +290,8 @@ function isNamedType(json: unknown): boolean {
 
 function isUpdateHead(json: unknown): json is UpdateHead {
   if (!Array.isArray(json)) return false;
-  const [kind, permission]: readonly unknown[] = json;
+  const [kind, permission, isTrial]: readonly unknown[] = json;
+  if (typeof isTrial !== 'boolean') return false;
   return isKeyOf(programKinds, kind) && areFields(permission) && isPermission(permission);
 }
 
@@ -319,6 +323,8 @@ const structuredChecks: {
 } = {
   updated: ({ description, endsConnections }) =>
     isDescription(description) && typeof endsConnections === 'boolean',
+  tried: ({ report }) => areFields(report) && isTrialReport(report),
+  migrating: ({ progress }) => areFields(progress) && isMigrationProgress(progress),
   previewed: ({ outcome }) => areFields(outcome) && isString(outcome.kind),
   tables: ({ tables }) => Array.isArray(tables),
   schedules: ({ outcome }) => areFields(outcome) && isScheduleOutcome(outcome),
@@ -421,6 +427,15 @@ function isAmount(value: unknown): boolean {
 function isSnapshotOutcome(outcome: Fields): boolean {
   const { kind } = outcome;
   return isKeyOf(snapshotOutcomes, kind) && snapshotOutcomes[kind](outcome);
+}
+
+/** Only shown; its rows are read with the types that they are said to have. */
+function isTrialReport({ tables, conflicts, assertions, isOnline }: Fields): boolean {
+  return [tables, conflicts, assertions].every(Array.isArray) && typeof isOnline === 'boolean';
+}
+
+function isMigrationProgress({ table, done, total }: Fields): boolean {
+  return isString(table) && [done, total].every(isAmount);
 }
 
 function isRollOutcome({ kind, place, message }: Fields): boolean {

@@ -152,6 +152,8 @@ export type StructuredReply = Extract<
   {
     kind:
       | 'updated'
+      | 'tried'
+      | 'migrating'
       | 'previewed'
       | 'tables'
       | 'schedules'

@@ -198,6 +198,8 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
     case 'snapshot':
     case 'rolled':
     case 'updated':
+    case 'tried':
+    case 'migrating':
       begin(writer, 'structured');
       encoding.structured.push(reply);
       return;

@@ -177,7 +177,9 @@ class RequestEncoder {
       case 'roll':
         return;
       case 'update':
-        writer.string(JSON.stringify([request.program.kind, request.permission]));
+        writer.string(
+          JSON.stringify([request.program.kind, request.permission, request.isTrial === true]),
+        );
         // A copy: the request may be sent again. `slice` of a Node buffer would not copy.
         this.#blobs.push(new Uint8Array(request.program.bytes));
         return;
@@ -367,8 +369,9 @@ export class RequestReader implements ItemSource<TicketedRequest> {
       case 'roll':
         return { kind };
       case 'update': {
-        const [programKind, permission] = parseUpdateHead(reader.string());
-        return { kind, program: { kind: programKind, bytes: this.#blob() }, permission };
+        const [programKind, permission, isTrial] = parseUpdateHead(reader.string());
+        const program = { kind: programKind, bytes: this.#blob() };
+        return { kind, program, permission, ...(isTrial && { isTrial }) };
       }
       default:
         return unreachable(kind);

@@ -127,6 +127,8 @@ function codeOf(reply: DatabaseReply): Code | undefined {
     case 'reading':
     case 'program':
     case 'updated':
+    case 'tried':
+    case 'migrating':
     case 'cancelled':
       return undefined;
     default:
@@ -208,6 +210,8 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'init.failed': 'refused',
   'migration.breaksClients': 'refused',
   'migration.failed': 'refused',
+  'migration.cancelled': 'refused',
+  'migration.running': 'refused',
   'migration.refused': 'refused',
   'migration.invalidToken': 'refused',
   'name.invalid': 'refused',

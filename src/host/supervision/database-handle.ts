@@ -18,6 +18,7 @@ import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.
 import type { TableFigures } from '../../database/table-figures.ts';
 import type { ExportAsk, ExportOutcome } from '../../database/transfer/export-ask.ts';
 import type { ImportOutcome, ImportRequest } from '../../database/transfer/import-request.ts';
+import type { MigrationProgress, TrialReport } from '../../database/trial-report.ts';
 import type { RollOutcome } from '../../database/turn.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
@@ -28,10 +29,12 @@ import type { VitalFigures } from './vitals.ts';
 
 export type {
   DatabaseDescription,
+  MigrationProgress,
   PreviewOutcome,
   PreviewRequest,
   ProgramSource,
   TableFigures,
+  TrialReport,
   UpdatePermission,
 };
 
@@ -103,7 +106,13 @@ export interface DatabaseHandle {
     program: ProgramSource,
     permission: UpdatePermission,
     confirmMillis: number,
+    watch?: UpdateWatch,
   ): Promise<UpdateOutcome>;
+  /**
+   * Carries out what publishing `program` would do to the rows of this moment, and throws it away.
+   * Rejects with `Refusal` if the plan is refused, or when `signal` cancels it.
+   */
+  trial(program: ProgramSource, signal?: AbortSignal): Promise<TrialReport>;
   /** The program that is running. */
   program(): Promise<ProgramSource>;
   /** Counters for metrics; never waits for the database. */
@@ -125,6 +134,13 @@ export type ConnectOutcome =
   | { readonly kind: 'connected' }
   /** The words of the module's `client_connected`. */
   | { readonly kind: 'refused'; readonly message: string };
+
+/** Follows an update whose migration takes its time. */
+export interface UpdateWatch {
+  /** Before the swap it cancels the update: that rejects with `migration.cancelled`. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: MigrationProgress) => void) | undefined;
+}
 
 export interface UpdateOutcome {
   /** True when the change breaks clients: every open connection was ended. */

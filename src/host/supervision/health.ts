@@ -67,3 +67,8 @@ export function healthOf(
 function part(waitingMillis: number, millisMax: number): WaitingPart {
   return { isFine: waitingMillis <= millisMax, waitingMillis };
 }
+
+/** How long a scheduled run is due already. */
+export function overdueMillis(due: bigint | undefined, now: bigint): number {
+  return due === undefined ? 0 : Math.max(0, Number(now - due) / 1_000);
+}

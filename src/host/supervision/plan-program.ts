@@ -3,7 +3,7 @@ import { definitionOf } from '../../database/program.ts';
 import { hashHex, migrationToken, type ProgramHash } from '../../database/program-hash.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import { rejectionText } from '../../database/update-program.ts';
-import { planMigration } from '../../schema/migration-plan.ts';
+import { planDeclared } from '../../schema/plan-declared.ts';
 import { planText } from '../../schema/plan-text.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
@@ -19,7 +19,7 @@ export interface PlanOptions {
 /** Plans the publishing of `program` over the running one. */
 export async function planProgram(
   program: ProgramSource,
-  { definition, programHash }: DatabaseDescription,
+  { definition, programHash, applied = [] }: DatabaseDescription,
   { identity, hash, examined }: PlanOptions,
 ): Promise<PlanOutcome> {
   const next = definitionOf(examined);
@@ -28,9 +28,9 @@ export async function planProgram(
   if (nextHash === programHash) {
     return { kind: 'automatic', text: '', colouredText: '', breaksClients: false, token };
   }
-  const plan = planMigration(definition, next);
+  const plan = planDeclared(definition, next, applied);
   if (plan.kind === 'manual') return { kind: 'manual', reason: rejectionText(plan.reason) };
-  const { text, breaksClients, steps } = plan;
-  const colouredText = planText(steps, 'ansi');
+  const { text, breaksClients } = plan;
+  const colouredText = plan.kind === 'declared' ? plan.colouredText : planText(plan.steps, 'ansi');
   return { kind: 'automatic', text, colouredText, breaksClients, token };
 }

@@ -53,6 +53,7 @@ import {
   type SeatMode,
   type SeatOpening,
 } from '../seats/seat.ts';
+import { abortable } from './abortable.ts';
 import type {
   ConnectOutcome,
   DatabaseDescription,
@@ -62,20 +63,23 @@ import type {
   PreviewRequest,
   ProgramSource,
   TableFigures,
+  TrialReport,
   UpdateOutcome,
   UpdatePermission,
+  UpdateWatch,
 } from './database-handle.ts';
 import { DatabaseLife, type LifeOwner } from './database-life.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 import { lostReply } from './end-refusals.ts';
-import { type DatabaseHealth, healthOf } from './health.ts';
+import { type DatabaseHealth, healthOf, overdueMillis } from './health.ts';
+import { IdleWaiters } from './idle-waiters.ts';
 import { OtherUses } from './other-uses.ts';
 import { planProgram } from './plan-program.ts';
 import { Rest, type RestFacts, type RestOwner } from './rest.ts';
 import { noSchedules } from './schedule-state.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
-import { updateOutcome } from './update-outcome.ts';
+import { trialOf, updateOutcome } from './update-outcome.ts';
 import { type VitalFigures, Vitals } from './vitals.ts';
 
 /**
@@ -93,8 +97,10 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #feeds: LiveFeeds;
   readonly #life: DatabaseLife;
   #description: DatabaseDescription | undefined;
+  /** Those who want to know how far their updates are. */
+  readonly #watched = new Map<Ticket, NonNullable<UpdateWatch['onProgress']>>();
   /** Those who wait until no request is left. */
-  #whenIdle: (() => void)[] = [];
+  readonly #whenIdle = new IdleWaiters();
   /** Write of the present actor that came with the last turn. */
   #lastWrite = writeNumber(0);
   #isFlushing = false;
@@ -204,6 +210,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     request: DatabaseRequest,
     isConfirmed: boolean,
     signal: AbortSignal | undefined,
+    onProgress?: UpdateWatch['onProgress'],
   ): Promise<DatabaseReply> {
     const before = this.#pending.lastTicket;
     const answer = this.#request(request, isConfirmed);
@@ -212,12 +219,11 @@ export class SupervisedDatabase implements DatabaseHandle {
       // It is the one before when the request was refused.
       if (of !== before) this.#cancel(of);
     };
-    signal?.addEventListener('abort', cancel, { once: true });
-    if (signal?.aborted === true) cancel();
+    if (onProgress !== undefined && of !== before) this.#watched.set(of, onProgress);
     try {
-      return await answer;
+      return await abortable(answer, signal, cancel);
     } finally {
-      signal?.removeEventListener('abort', cancel);
+      this.#watched.delete(of);
     }
   }
 
@@ -295,16 +301,25 @@ export class SupervisedDatabase implements DatabaseHandle {
     program: ProgramSource,
     permission: UpdatePermission,
     confirmMillis: number,
+    { signal, onProgress }: UpdateWatch = {},
   ): Promise<UpdateOutcome> {
     checkTokenPresence(permission);
     const { programHash } = await this.describe();
     const nextHash = hashHex(await programHashInSlices(program.bytes));
     if (nextHash === programHash) return { endsConnections: false };
     await this.#options.examine(program);
-    const reply = this.#request({ kind: 'update', program, permission }, false);
+    const update = { kind: 'update', program, permission } as const;
+    const reply = this.#cancelable(update, false, signal, onProgress);
     const last = () => ({ write: this.#lastWrite, offset: this.#offset });
     const durable = () => untilDurable(this.#outbox, last(), confirmMillis);
     return updateOutcome({ reply, durable, describe: () => this.describe(), nextHash });
+  }
+
+  async trial(program: ProgramSource, signal?: AbortSignal): Promise<TrialReport> {
+    await this.#options.examine(program);
+    const reply = await this.#cancelable(trialOf(program), false, signal);
+    assert(reply.kind === 'tried', 'a trial is answered by its report');
+    return reply.report;
   }
 
   /** Usage that counts against its quotas. */
@@ -329,17 +344,11 @@ export class SupervisedDatabase implements DatabaseHandle {
     const fanOut = (heldMillis: number) => this.#feeds.waitingMillis(heldMillis);
     const waits = this.#vitals.waits(this.#pending.oldestAt, fanOut);
     const { isPaused } = this.#options.schedules?.() ?? noSchedules;
-    const scheduleMillis = isPaused ? 0 : this.#overdueMillis();
+    const micros = this.#options.clock.nowMicros();
+    const scheduleMillis = isPaused ? 0 : overdueMillis(this.#nextDueMicros, micros);
     const env = this.#options.env?.() ?? emptyActorEnv;
     const { unreadable } = envFor(env, this.#description?.programHash);
-    const facts = { ...this.statistics(), isPaused, unreadable };
-    return healthOf(facts, { ...waits, scheduleMillis });
-  }
-
-  #overdueMillis(): number {
-    const due = this.#nextDueMicros;
-    if (due === undefined) return 0;
-    return Math.max(0, Number(this.#options.clock.nowMicros() - due) / 1_000);
+    return healthOf({ ...this.statistics(), isPaused, unreadable }, { ...waits, scheduleMillis });
   }
 
   vitals(): VitalFigures {
@@ -361,7 +370,6 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#life.renewEnv();
   }
 
-  /** Opens it, if it is closed. */
   open(): void {
     this.#life.open();
   }
@@ -413,7 +421,7 @@ export class SupervisedDatabase implements DatabaseHandle {
         this.#feeds.submit();
         this.#feeds.endAll('database');
       },
-      idle: () => this.#idle(),
+      idle: () => this.#whenIdle.until(this.#pending.isBusy),
       finished: (state, fault) => this.#finished(state, fault),
     };
   }
@@ -484,7 +492,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const requests = this.#pending.submit();
     if (requests.length > 0) seat.submit(requests);
     // Those of ended connections are left out, and no turn will follow from them.
-    this.#tellIdle();
+    this.#whenIdle.tell(this.#pending.isBusy);
   }
 
   #deliver(): void {
@@ -519,7 +527,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     }
     this.#deliver();
     this.#feeds.submit();
-    this.#tellIdle();
+    this.#whenIdle.tell(this.#pending.isBusy);
   }
 
   #durable(write: WriteNumber, offset: CommitOffset): void {
@@ -535,6 +543,7 @@ export class SupervisedDatabase implements DatabaseHandle {
       reading.reading(reply.queries);
       return;
     }
+    if (reply.kind === 'migrating') return this.#watched.get(ticket)?.(reply.progress);
     const pending = this.#pending.take(ticket);
     assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
     this.#options.answered?.(pending, reply);
@@ -577,7 +586,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#vitals.refused('database.lost', this.#pending.actorEnded(end));
     this.#feeds.endBegun('database');
     this.#uses.actorEnded();
-    this.#tellIdle();
+    this.#whenIdle.tell(this.#pending.isBusy);
   }
 
   #finished(state: 'broken' | 'stopped', fault: Refusal): void {
@@ -585,16 +594,6 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#pending.rejectAll(fault);
     this.#feeds.endAll('database');
     this.#outbox.failAll();
-    this.#tellIdle();
-  }
-
-  #idle(): Promise<void> | undefined {
-    if (!this.#pending.isBusy) return undefined;
-    return new Promise((idle) => this.#whenIdle.push(idle));
-  }
-
-  #tellIdle(): void {
-    if (this.#whenIdle.length === 0 || this.#pending.isBusy) return;
-    for (const idle of this.#whenIdle.splice(0)) idle();
+    this.#whenIdle.tell(this.#pending.isBusy);
   }
 }

@@ -1,7 +1,8 @@
 import { assert } from '../../assert.ts';
 import type { DatabaseDescription } from '../../database/description.ts';
 import { Refusal, updateFailure } from '../../database/outcome.ts';
-import type { DatabaseReply } from '../../database/turn.ts';
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { DatabaseReply, UpdateRequest } from '../../database/turn.ts';
 import type { UpdateOutcome } from './database-handle.ts';
 
 export interface SubmittedUpdate {
@@ -12,6 +13,12 @@ export interface SubmittedUpdate {
   readonly describe: () => Promise<DatabaseDescription>;
   /** Hash of the program, in hex. */
   readonly nextHash: string;
+}
+
+/** A trial changes nothing, so nothing has to be allowed. */
+export function trialOf(program: ProgramSource): UpdateRequest {
+  const permission = { policy: 'compatible', token: undefined } as const;
+  return { kind: 'update', program, permission, isTrial: true };
 }
 
 /**

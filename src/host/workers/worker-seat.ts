@@ -404,9 +404,9 @@ export class WorkerSeat implements Seat {
 /** An end, with the scheduled run that the board shows. */
 type EndWithMark = PlainEnd & Pick<SeatEnd, 'scheduled'>;
 
-/** A reply with promised rows is not final: a second one brings them, and a caller waits for it. */
+/** What promises another reply is not final: a caller waits for that one. */
 function isAnswer({ reply }: TurnResult): boolean {
-  return reply.kind !== 'reading';
+  return reply.kind !== 'reading' && reply.kind !== 'migrating';
 }
 
 /** The start of an actor, where the budget decides the rest. */

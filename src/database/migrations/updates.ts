@@ -1,0 +1,319 @@
+import { limits } from '../../limits.ts';
+import type { DeclaredPlan } from '../../schema/declared-plan.ts';
+import { MigrationError } from '../../store/migrate.ts';
+import type { Alarm, MakeAlarm } from '../alarm.ts';
+import type { DatabaseCore } from '../core.ts';
+import { Refusal, type RefusalBody, refusal } from '../outcome.ts';
+import type { LoadedProgram, ProgramSurroundings } from '../program.ts';
+import type { Ticket } from '../ticket.ts';
+import type { DatabaseReply, TurnResult, UpdateRequest } from '../turn.ts';
+import {
+  type AllowedUpdate,
+  allowUpdate,
+  applyUpdate,
+  loadUpdate,
+  orFailed,
+  type ProgramUpdate,
+  runOptionsOf,
+  tryUpdate,
+} from '../update-program.ts';
+import { MigrationRun } from './migration-run.ts';
+import { NeedsStandstill } from './stage-rows.ts';
+import { Trial } from './trial.ts';
+
+/** An update whose program was loaded. */
+export interface PreparedUpdate {
+  readonly ticket: Ticket;
+  readonly request: UpdateRequest;
+  readonly loaded: LoadedProgram;
+  readonly acceptedMicros: bigint;
+}
+
+/** What the actor does for it. */
+export interface UpdatesOwner {
+  /** Queues the update as one item. */
+  readonly queue: (work: PreparedUpdate) => void;
+  /** Answers a ticket outside of a turn. */
+  readonly refuse: (ticket: Ticket, error: unknown) => void;
+  /** Work for the ticket goes on, once there are that many results. */
+  readonly begin: (ticket: Ticket, resultsBefore: number) => void;
+  /** Ends the reads that have paused. */
+  readonly stopReads: () => readonly TurnResult[];
+  readonly replaced: (endsConnections: boolean) => void;
+  readonly updated: (endsConnections: boolean) => DatabaseReply;
+  readonly wake: () => void;
+  readonly makeAlarm?: MakeAlarm | undefined;
+}
+
+/**
+ * The updates of one database. One whose migration has many rows runs beside the turns:
+ *
+ * ```
+ *  loading ──▶ queued ──few rows──▶ applied
+ *                └─many──▶ running ──slices──▶ applied, in the turn in which little is left
+ *                             └──cancelled, failed, stopped──▶ nothing has happened
+ * ```
+ */
+export class Updates {
+  readonly #core: DatabaseCore;
+  readonly #around: ProgramSurroundings;
+  readonly #owner: UpdatesOwner;
+  /** Updates whose program is being loaded beside the turns. */
+  readonly #loads = new Set<Promise<void>>();
+  readonly #alarm: Alarm | undefined;
+  #running: Running | undefined;
+  /** Those that have not begun, and those of them that nobody wants any more. */
+  readonly #waiting = new Set<Ticket>();
+  readonly #unwanted = new Set<Ticket>();
+  /** No slice before this moment, while requests come. */
+  #restsUntil = Number.NEGATIVE_INFINITY;
+  #busyAt = Number.NEGATIVE_INFINITY;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(core: DatabaseCore, around: ProgramSurroundings, owner: UpdatesOwner) {
+    this.#core = core;
+    this.#around = around;
+    this.#owner = owner;
+    this.#alarm = owner.makeAlarm?.(() => owner.wake());
+  }
+
+  /** True while a migration has rows in the log that only its record will name. */
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** True if the next turn would do something for it. */
+  get hasWork(): boolean {
+    if (this.#running === undefined) return false;
+    return this.#alarm === undefined || this.#core.clock.monotonicMillis() >= this.#restsUntil;
+  }
+
+  /** Loads the new program in parallel with the turns. */
+  prepare(ticket: Ticket, request: UpdateRequest, acceptedMicros: bigint): void {
+    const { program } = request;
+    this.#waiting.add(ticket);
+    const load = loadUpdate(this.#core, program, acceptedMicros, this.#around).then((loaded) => {
+      this.#owner.queue({ ticket, request, loaded, acceptedMicros });
+    });
+    const guarded = load.catch((error: unknown) => {
+      this.#waiting.delete(ticket);
+      this.#unwanted.delete(ticket);
+      this.#owner.refuse(ticket, error);
+    });
+    this.#loads.add(guarded);
+    void guarded.finally(() => this.#loads.delete(guarded));
+  }
+
+  /** Resolves when no program is being loaded. */
+  async loaded(): Promise<void> {
+    await Promise.all(this.#loads);
+  }
+
+  /** Runs an update; `undefined`: it is answered in a later turn. */
+  start(work: PreparedUpdate, results: TurnResult[]): DatabaseReply | undefined {
+    try {
+      this.#waiting.delete(work.ticket);
+      const isUnwanted = this.#unwanted.delete(work.ticket);
+      if (isUnwanted || this.#running !== undefined) work.loaded.runner.dispose();
+      if (isUnwanted) throw refusal('migration.cancelled', cancelledText);
+      if (this.#running !== undefined) throw refusal('migration.running', runningText);
+      if (work.request.isTrial === true) return this.#try(work);
+      const allowed = allowUpdate(this.#core, this.#updateOf(work, results));
+      if (allowed === undefined) return this.#owner.updated(false);
+      const { plan } = allowed;
+      const run = plan.kind === 'declared' ? this.#runOf(work, plan) : undefined;
+      if (run?.isLarge !== true) return this.#apply(allowed);
+      return this.#begin({ work, run, allowed });
+    } catch (error) {
+      return refusedReply(error);
+    }
+  }
+
+  /** A slice of the migration that runs; true if it may have written. */
+  goOn(results: TurnResult[], isBusy: boolean): boolean {
+    const running = this.#running;
+    const now = this.#core.clock.monotonicMillis();
+    if (isBusy) this.#busyAt = now;
+    if (running === undefined || !this.hasWork) return false;
+    const { ticket } = running.work;
+    this.#owner.begin(ticket, results.length);
+    try {
+      running.run.slice(limits.migrationSliceMillis);
+      if (running.run.isReady) results.push({ ticket, reply: this.#finish(running, results) });
+      else this.#report(running, results);
+    } catch (error) {
+      results.push({ ticket, reply: this.#failed(running, error, results) });
+    }
+    this.#rest(now);
+    return true;
+  }
+
+  /** The one who has asked for it is gone, or wants it no more. */
+  cancel(ticket: Ticket): TurnResult[] {
+    const running = this.#running;
+    if (this.#waiting.has(ticket)) this.#unwanted.add(ticket);
+    if (running?.work.ticket !== ticket) return [];
+    const body = { code: 'migration.cancelled', message: cancelledText } as const;
+    return [this.#end(running, body)];
+  }
+
+  /** The database closes. */
+  stop(): TurnResult[] {
+    const running = this.#running;
+    if (running === undefined) return [];
+    return [this.#end(running, { code: 'database.stopped', message: stoppedText })];
+  }
+
+  /** Drops everything: the database writes no more. */
+  abandon(): void {
+    this.#alarm?.dispose();
+    this.#running?.run.cancel();
+    this.#running = undefined;
+  }
+
+  #updateOf({ ticket, loaded, request, acceptedMicros }: PreparedUpdate, results: TurnResult[]) {
+    const update: ProgramUpdate = {
+      loaded,
+      permission: request.permission,
+      timestampMicros: acceptedMicros,
+      hash: this.#around.hash,
+      stopReads: () => {
+        results.push(...this.#owner.stopReads());
+        this.#owner.begin(ticket, results.length);
+      },
+      calling: () => this.#around.progress.calling(ticket),
+    };
+    return update;
+  }
+
+  #runOf(work: PreparedUpdate, plan: DeclaredPlan, trial?: Trial): MigrationRun {
+    const options = runOptionsOf(this.#core, this.#updateOf(work, []), plan);
+    if (trial === undefined) return new MigrationRun(this.#core, options);
+    return new MigrationRun(this.#core, {
+      ...options,
+      ...{ samples: trial, isTrial: true, goesOn: true },
+      onAssertion: (id, text, holds) => trial.asserted(id, text, holds),
+    });
+  }
+
+  #begin(running: Running): undefined {
+    running.run.begin();
+    this.#running = running;
+    this.#restsUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  #apply(allowed: AllowedUpdate, run?: MigrationRun): DatabaseReply {
+    const endsConnections = applyUpdate(this.#core, allowed, run);
+    this.#owner.replaced(endsConnections);
+    return this.#owner.updated(endsConnections);
+  }
+
+  #try(work: PreparedUpdate): DatabaseReply | undefined {
+    const plan = tryUpdate(this.#core, work.loaded);
+    const trial = new Trial(this.#core, plan.kind === 'declared' ? plan : undefined);
+    const run = plan.kind === 'declared' ? this.#runOf(work, plan, trial) : undefined;
+    if (run === undefined || !run.isLarge) return this.#tried({ work, run, trial });
+    return this.#begin({ work, run, trial });
+  }
+
+  #tried({ work, run, trial }: TryRunning | SmallTry): DatabaseReply {
+    const isOnline = run?.isLarge === true;
+    try {
+      const workshop = run?.finish();
+      const report = trial.report(workshop === undefined ? {} : { workshop }, isOnline);
+      return { kind: 'tried', report };
+    } catch (failure) {
+      if (!(failure instanceof MigrationError)) throw failure;
+      return { kind: 'tried', report: trial.report({ failure }, isOnline) };
+    } finally {
+      run?.cancel();
+      work.loaded.runner.dispose();
+    }
+  }
+
+  #finish(running: Running, results: TurnResult[]): DatabaseReply {
+    this.#running = undefined;
+    if ('trial' in running) return this.#tried(running);
+    // Results of reads that end come first.
+    const { update, plan } = running.allowed;
+    const allowed = {
+      update: { ...update, stopReads: this.#updateOf(running.work, results).stopReads },
+      plan,
+    };
+    return this.#apply(allowed, running.run);
+  }
+
+  #failed(running: Running, error: unknown, results: TurnResult[]): DatabaseReply {
+    const isOpen = this.#running === running;
+    this.#running = undefined;
+    if (!isOpen) return refusedReply(error);
+    if (error instanceof NeedsStandstill) {
+      running.run.cancel();
+      return this.#catching(() => this.#finish(running, results));
+    }
+    if ('trial' in running && error instanceof MigrationError) {
+      running.run.cancel();
+      running.work.loaded.runner.dispose();
+      return { kind: 'tried', report: running.trial.report({ failure: error }, true) };
+    }
+    running.run.cancel();
+    running.work.loaded.runner.dispose();
+    return this.#catching(() =>
+      orFailed(this.#core, () => {
+        throw error;
+      }),
+    );
+  }
+
+  #catching(work: () => DatabaseReply): DatabaseReply {
+    try {
+      return work();
+    } catch (error) {
+      return refusedReply(error);
+    }
+  }
+
+  #end(running: Running, body: RefusalBody): TurnResult {
+    this.#running = undefined;
+    running.run.cancel();
+    running.work.loaded.runner.dispose();
+    return { ticket: running.work.ticket, reply: { kind: 'refused', body } };
+  }
+
+  #report({ run, work }: Running, results: TurnResult[]): void {
+    const now = this.#core.clock.monotonicMillis();
+    if (now - this.#reportedAt < limits.migrationReportMillis) return;
+    this.#reportedAt = now;
+    results.push({ ticket: work.ticket, reply: { kind: 'migrating', progress: run.progress } });
+  }
+
+  /** While others are served, slices take a share of the time. */
+  #rest(startedAt: number): void {
+    const { clock } = this.#core;
+    const now = clock.monotonicMillis();
+    const isBusy = now - this.#busyAt < limits.migrationIdleMillis;
+    const took = now - startedAt;
+    this.#restsUntil = isBusy ? now + took * (1 / limits.migrationShare - 1) : now;
+    if (this.#alarm === undefined || this.#running === undefined) return;
+    this.#alarm.set(clock.nowMicros() + BigInt(Math.ceil((this.#restsUntil - now) * 1_000)));
+  }
+}
+
+interface RunningParts {
+  readonly work: PreparedUpdate;
+  readonly run: MigrationRun;
+}
+
+type Running = (RunningParts & { readonly allowed: AllowedUpdate }) | TryRunning;
+type TryRunning = RunningParts & { readonly trial: Trial };
+type SmallTry = Omit<TryRunning, 'run'> & { readonly run: MigrationRun | undefined };
+
+function refusedReply(error: unknown): DatabaseReply {
+  if (error instanceof Refusal) return { kind: 'refused', body: error.body };
+  throw error;
+}
+
+const runningText =
+  'Another publish is under way for this database: its migration rewrites rows. Wait for its end, or cancel it';
+const cancelledText = 'The publish was cancelled before its swap. Nothing was changed';
+const stoppedText = 'The database is stopping. Nothing was changed. Publish again';
