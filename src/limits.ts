@@ -60,6 +60,23 @@ export const limits = {
   envSeenMillisMax: 5_000,
   /** Bytes of JSON for the values that come with a program as it is published. */
   publishEnvBytesMax: 4 * mebibyte,
+  /** Deploys of one database that are listed, and programs of them that can be put back. */
+  deploysListedMax: 100,
+  deployProgramsKeptMax: 10,
+  /** UTF-8 bytes of a deploy's message, and of its plan as it is listed. */
+  deployMessageBytesMax: 1_024,
+  deployPlanBytesMax: 16 * kibibyte,
+  /** Seconds for which a canary is watched, and how often a roll back that fails is tried again. */
+  canarySecondsMax: 3_600,
+  canaryRollbackTriesMax: 60,
+  /** Calls from which on a canary is judged. */
+  canaryCallsMin: 50,
+  /** Share of failed calls above which it is rolled back, and by how many times p99 may grow. */
+  canaryFailedShareMax: 0.05,
+  canaryP99TimesMax: 10,
+  /** The time before a publish with which its canary is compared, looked at in so many parts. */
+  canaryBeforeMillis: 60_000,
+  canaryBeforeParts: 6,
   /** One page of the store; larger rows get a page of their own. */
   pageBytes: mebibyte,
   /** Calls queued in one database before new ones are rejected as overloaded. */

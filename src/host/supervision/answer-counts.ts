@@ -65,6 +65,11 @@ export class AnswerCounts {
   }
 }
 
+/** Whether a slot that `note` returned is that of a call of a reducer. */
+export function isOfCall(slot: number): boolean {
+  return slot >= 0 && slot < outcomes.length;
+}
+
 function operationOf(kind: DatabaseRequest['kind']): number {
   switch (kind) {
     case 'call':
@@ -221,6 +226,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'program.invalid': 'refused',
   'names.tooMany': 'refused',
   'publish.invalid': 'refused',
+  'deploy.unknown': 'refused',
   'schedule.paused': 'refused',
   'env.missing': 'refused',
   'env.invalid': 'refused',

@@ -20,12 +20,13 @@ import type { ExportAsk, ExportOutcome } from '../../database/transfer/export-as
 import type { ImportOutcome, ImportRequest } from '../../database/transfer/import-request.ts';
 import type { MigrationProgress, TrialReport } from '../../database/trial-report.ts';
 import type { RollOutcome } from '../../database/turn.ts';
+import type { ModuleDefinition } from '../../schema/definition.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
 import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 import type { DatabaseHealth } from './health.ts';
-import type { VitalFigures } from './vitals.ts';
+import type { CallCounts, VitalFigures } from './vitals.ts';
 
 export type {
   DatabaseDescription,
@@ -121,6 +122,8 @@ export interface DatabaseHandle {
   health(): DatabaseHealth;
   /** Outcomes of requests, and reasons for reopening the database, for metrics. */
   vitals(): VitalFigures;
+  /** Calls of reducers, for canaries. */
+  readonly calls: CallCounts;
   /** It will stop: aborts procedures and handlers that wait, so that they answer in time. */
   hurry(): void;
   /**
@@ -135,11 +138,28 @@ export type ConnectOutcome =
   /** The words of the module's `client_connected`. */
   | { readonly kind: 'refused'; readonly message: string };
 
-/** Follows an update whose migration takes its time. */
+/** Follows an update. */
 export interface UpdateWatch {
   /** Before the swap it cancels the update: that rejects with `migration.cancelled`. */
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: MigrationProgress) => void) | undefined;
+  /**
+   * Called once the program was examined, before anything changes, and waited for; an error ends
+   * the update. Not called for the program that runs.
+   */
+  readonly planned?: ((plan: PlannedUpdate) => Promise<void>) | undefined;
+}
+
+export interface PlannedUpdate {
+  /** The definition of the running program. */
+  readonly before: ModuleDefinition;
+  readonly after: ModuleDefinition;
+  /** Hash of the program that will run, in hex. */
+  readonly program: string;
+  /** The plan as people read it; empty also where it will be refused. */
+  readonly text: string;
+  /** Ids of the migrations that it applies. */
+  readonly migrations: readonly string[];
 }
 
 export interface UpdateOutcome {

@@ -7,7 +7,7 @@ import { planDeclared } from '../../schema/plan-declared.ts';
 import { planText } from '../../schema/plan-text.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
-import type { PlanOutcome } from './database-handle.ts';
+import type { PlannedUpdate, PlanOutcome } from './database-handle.ts';
 
 export interface PlanOptions {
   readonly identity: DatabaseIdentity;
@@ -33,4 +33,16 @@ export async function planProgram(
   const { text, breaksClients } = plan;
   const colouredText = plan.kind === 'declared' ? plan.colouredText : planText(plan.steps, 'ansi');
   return { kind: 'automatic', text, colouredText, breaksClients, token };
+}
+
+/** What an update that was examined will do. */
+export function plannedUpdate(
+  { definition: before, applied = [] }: DatabaseDescription,
+  examined: Uint8Array,
+  program: string,
+): PlannedUpdate {
+  const after = definitionOf(examined);
+  const plan = planDeclared(before, after, applied);
+  const migrations = plan.kind === 'declared' ? plan.added.map(({ id }) => id) : [];
+  return { before, after, program, text: plan.kind === 'manual' ? '' : plan.text, migrations };
 }

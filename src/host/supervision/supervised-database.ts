@@ -74,13 +74,13 @@ import { lostReply } from './end-refusals.ts';
 import { type DatabaseHealth, healthOf, overdueMillis } from './health.ts';
 import { IdleWaiters } from './idle-waiters.ts';
 import { OtherUses } from './other-uses.ts';
-import { planProgram } from './plan-program.ts';
+import { plannedUpdate, planProgram } from './plan-program.ts';
 import { Rest, type RestFacts, type RestOwner } from './rest.ts';
 import { noSchedules } from './schedule-state.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
 import { trialOf, updateOutcome } from './update-outcome.ts';
-import { type VitalFigures, Vitals } from './vitals.ts';
+import { type CallCounts, type VitalFigures, Vitals } from './vitals.ts';
 
 /**
  * Keeps one database running and speaks for it. `database-life.ts` has its states; here is what
@@ -110,6 +110,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** When the next scheduled run is due, as the last actor said. */
   #nextDueMicros: bigint | undefined;
   readonly #vitals: Vitals;
+  readonly calls: CallCounts;
   readonly #uses = new OtherUses();
   /** How it sleeps and wakes. */
   readonly rest: Rest;
@@ -128,6 +129,7 @@ export class SupervisedDatabase implements DatabaseHandle {
       describe: () => this.#description,
     });
     this.#vitals = new Vitals(options.clock);
+    this.calls = this.#vitals;
     const known = mode !== 'closed' && 'used' in mode ? mode : undefined;
     if (known !== undefined) this.#beginAsleep(known);
     const begin = mode === 'closed' || 'kind' in mode ? mode : 'asleep';
@@ -301,13 +303,14 @@ export class SupervisedDatabase implements DatabaseHandle {
     program: ProgramSource,
     permission: UpdatePermission,
     confirmMillis: number,
-    { signal, onProgress }: UpdateWatch = {},
+    { signal, onProgress, planned }: UpdateWatch = {},
   ): Promise<UpdateOutcome> {
     checkTokenPresence(permission);
-    const { programHash } = await this.describe();
+    const description = await this.describe();
     const nextHash = hashHex(await programHashInSlices(program.bytes));
-    if (nextHash === programHash) return { endsConnections: false };
-    await this.#options.examine(program);
+    if (nextHash === description.programHash) return { endsConnections: false };
+    const examined = await this.#options.examine(program);
+    await planned?.(plannedUpdate(description, examined, nextHash));
     const update = { kind: 'update', program, permission } as const;
     const reply = this.#cancelable(update, false, signal, onProgress);
     const last = () => ({ write: this.#lastWrite, offset: this.#offset });
@@ -360,12 +363,10 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#life.setStorage(limits);
   }
 
-  /** What of its log is on the disk has changed. */
   keepsLog(kept: KeptLog): void {
     this.#life.keepsLog(kept);
   }
 
-  /** Its configuration has changed. */
   renewEnv(): void {
     this.#life.renewEnv();
   }

@@ -4,9 +4,10 @@ import type { DatabaseReply, DatabaseRequest, TurnReport } from '../../database/
 import { type WriteNumber, writeNumber } from '../../database/write-number.ts';
 import { ownEnds } from '../seats/own-ends.ts';
 import type { SeatEnd } from '../seats/seat.ts';
-import { AnswerCounts, type AnswerFigures } from './answer-counts.ts';
+import { AnswerCounts, type AnswerFigures, isOfCall } from './answer-counts.ts';
 import { countReply, type ReplyCounts } from './count-reply.ts';
 import type { Waits } from './health.ts';
+import { type CallFigures, RecentCalls } from './recent-calls.ts';
 
 /** A request when its answer arrives. */
 interface Answered {
@@ -21,6 +22,13 @@ export interface VitalFigures {
   readonly faults: ReadonlyMap<FaultReason, number>;
 }
 
+/** Calls of reducers, as they are counted. */
+export interface CallCounts {
+  /** Since the service started. */
+  allCalls(): CallFigures;
+  callsOfLastMinute(): CallFigures;
+}
+
 export type FaultReason = SeatEnd['cause'];
 
 /** Reasons for which an actor ended, other than on request. */
@@ -31,11 +39,12 @@ export const faultReasons: readonly FaultReason[] = [...ownEnds, 'killed', 'budg
  * progress, since when commits wait to be durable, the outcomes of its requests, and why its actors
  * ended. A request costs two readings of the clock, a turn one.
  */
-export class Vitals {
+export class Vitals implements CallCounts {
   /** Calls and statements since the service started; what was only previewed did not happen. */
   readonly counts: ReplyCounts = { callsCommitted: 0, callsAborted: 0, queries: 0 };
   readonly #clock: Clock;
   readonly #answers = new AnswerCounts();
+  readonly #recent = new RecentCalls();
   readonly #faults = new Map(faultReasons.map((reason) => [reason, 0]));
   /** When a turn last ended, or an actor opened. */
   #turnedAt: number;
@@ -109,11 +118,15 @@ export class Vitals {
   /** Counts an answer; `left` takes the returned number when the answer is sent. */
   answered({ request }: Answered, reply: DatabaseReply): number {
     countReply(this.counts, reply);
+    if (reply.kind === 'called') this.#recent.answered(isFaultOfProgram(reply));
     return this.#answers.note(request.kind, reply);
   }
 
   left(slot: number, acceptedAt: number): void {
-    if (slot >= 0) this.#answers.took(slot, this.#clock.monotonicMillis() - acceptedAt);
+    if (slot < 0) return;
+    const now = this.#clock.monotonicMillis();
+    this.#answers.took(slot, now - acceptedAt);
+    if (isOfCall(slot)) this.#recent.took(now - acceptedAt, now);
   }
 
   /** Counts an answer to a connection, which is sent with all of its turn: see `owed`. */
@@ -149,14 +162,30 @@ export class Vitals {
     if (kind === 'update') return undefined;
     const ofModule = overBudgetOf(kind);
     const code = reason === 'budget' || reason === 'died' ? ofModule : 'database.stopped';
+    if (kind === 'call') this.#recent.answered(code === ofModule);
     this.left(this.#answers.noteCode(kind, code), running.acceptedAt);
     return code;
+  }
+
+  allCalls(): CallFigures {
+    return this.#recent.figures();
+  }
+
+  callsOfLastMinute(): CallFigures {
+    return this.#recent.lastMinute(this.#clock.monotonicMillis());
   }
 
   figures(): VitalFigures {
     const { refusals } = this.#answers;
     return { answers: this.#answers.answers(), refusals, faults: this.#faults };
   }
+}
+
+/** Whether the program failed, and not what its caller sent. */
+function isFaultOfProgram({ outcome }: Extract<DatabaseReply, { readonly kind: 'called' }>) {
+  if (outcome.kind !== 'aborted') return false;
+  const { code } = outcome.error;
+  return code === 'reducer.crashed' || code === 'reducer.overBudget';
 }
 
 function overBudgetOf(kind: DatabaseRequest['kind']): string {
