@@ -6,6 +6,7 @@ import { addBuild } from './commands/build.ts';
 import { addCall } from './commands/call.ts';
 import { addConfig } from './commands/config.ts';
 import { addDelete } from './commands/delete.ts';
+import { addDeploys } from './commands/deploys.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addEnv } from './commands/env.ts';
 import { addExport } from './commands/export.ts';
@@ -66,6 +67,7 @@ export function makeProgram(io: Io): Command {
     addBuild,
     addGenerate,
     addPublish,
+    addDeploys,
     addCall,
     addSql,
     addSubscribe,

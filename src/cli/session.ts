@@ -21,6 +21,7 @@ export const yesKinds = [
   'give-up',
   'forget',
   'in-place',
+  'rollback',
 ] as const;
 
 export type YesKind = (typeof yesKinds)[number];

@@ -430,6 +430,8 @@ export interface RefusalBody {
     | 'migration.running'
     | 'init.failed'
     | 'publish.invalid'
+    /** There is no such deploy, or its program is no longer kept. */
+    | 'deploy.unknown'
     /** Static files that were not announced, or have not been uploaded. */
     | 'static.missing'
     | 'durability.timeout'

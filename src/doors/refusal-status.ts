@@ -36,6 +36,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'database.unknown':
     case 'token.unknown':
     case 'schedule.unknown':
+    case 'deploy.unknown':
     case 'env.unknown':
     case 'backup.unknownObject':
     case 'history.off':

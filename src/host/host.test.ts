@@ -107,7 +107,8 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     const named = await publish();
     const nameless = await publish({ target: undefined });
     const chosen = await publish({ target: 'ab'.repeat(32) });
-    expect(named).toEqual({ kind: 'created', identity: host.resolve('shop'), name: 'shop' });
+    const identity = host.resolve('shop');
+    expect(named).toEqual({ kind: 'created', identity, name: 'shop', deploy: 1 });
     expect(identityToHex(named.identity)).toMatch(/^c200/);
     expect(nameless).toMatchObject({ kind: 'created', name: undefined });
     expect(identityToHex(chosen.identity)).toBe('ab'.repeat(32));
@@ -140,7 +141,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     await expect(publish({ caller: bob })).rejects.toMatchObject({
       body: { code: 'name.notYours', message: 'shop' },
     });
-    expect(await publish()).toEqual({ kind: 'created', identity, name: 'shop' });
+    expect(await publish()).toEqual({ kind: 'created', identity, name: 'shop', deploy: 1 });
     expect(readdirSync(path.join(directory, 'databases'))).toHaveLength(1);
   });
 
@@ -199,6 +200,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
       kind: 'updated',
       identity,
       name: 'shop',
+      deploy: 2,
     });
     expect(await count()).toBe(1);
     const next = shopModule({ itemColumns: 'price: t.u32(),' }).replaceAll(
@@ -211,7 +213,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     expect(await count('shop', 'SELECT price FROM item')).toBe(1);
     expect(host.namesOf(identity)).toEqual(['shop']);
     const folder = path.join(directory, 'databases', identityToHex(identity));
-    expect(readdirSync(folder).sort()).toEqual(['log-3', 'module-logs', ...programs]);
+    expect(readdirSync(folder).sort()).toEqual(['deploys', 'log-3', 'module-logs', ...programs]);
     expect((await logOf()).at(-1)).toMatchObject({ message: 'Database initialized' });
   });
 
@@ -251,7 +253,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     });
     const byIdentity = publish({ caller: bob, target: identityToHex(identity) });
     await expect(byIdentity).rejects.toMatchObject({ body: { code: 'name.notYours' } });
-    expect(await publish()).toEqual({ kind: 'created', identity, name: 'shop' });
+    expect(await publish()).toEqual({ kind: 'created', identity, name: 'shop', deploy: 1 });
     expect(await count()).toBe(1);
     await expect(host.remove(ada, 'absent')).rejects.toThrow('`absent` not found');
   });
@@ -377,7 +379,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     }
     host = await Host.open(options());
     expect(await count()).toBe(1);
-    expect(readdirSync(folder).sort()).toEqual(['log-1', 'module-logs', ...programs]);
+    expect(readdirSync(folder).sort()).toEqual(['deploys', 'log-1', 'module-logs', ...programs]);
     await host.close();
     rmSync(path.join(directory, 'registry'), { recursive: true });
     await expect(Host.open(options())).rejects.toThrow('holds databases but no registry');

@@ -22,15 +22,19 @@ import { openLedger } from './databases/open-ledger.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
 import { ScheduleControl } from './databases/schedule-control.ts';
 import type { SnapshotControl } from './databases/snapshot-control.ts';
-import { ignoreRefusal, StagedValues } from './databases/staged-values.ts';
+import type { Canaries } from './deploys/canaries.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
 import { localLanes } from './lanes/local-lanes.ts';
+import { openDeploys } from './open-deploys.ts';
+import { openPublishing } from './open-publishing.ts';
+import { openSites } from './open-sites.ts';
 import { LocalOutbound } from './outbound/local-outbound.ts';
 import type { ServiceOutbound } from './outbound/outbound.ts';
 import { publicOnly } from './outbound/outbound-rules.ts';
 import { OutboundThread } from './outbound/outbound-thread.ts';
-import { Publisher } from './publishing/publish.ts';
+import type { DeployControl } from './publishing/deploy-control.ts';
+import type { Publisher } from './publishing/publish.ts';
 import type { PublishOutcome, PublishRequest } from './publishing/publish-request.ts';
 import { Access } from './registry/access.ts';
 import { type AuditAction, AuditLog, type AuditNote } from './registry/audit-log.ts';
@@ -49,7 +53,7 @@ import { noSuchDatabase, resolveTarget } from './registry/resolve-target.ts';
 import { completeBudget } from './seats/budget.ts';
 import { localPlacement } from './seats/local-placement.ts';
 import type { Placement } from './seats/placement.ts';
-import { Sites, type SitesOptions } from './sites/sites.ts';
+import type { Sites } from './sites/sites.ts';
 import { OwnKeeping } from './snapshots/own-keeping.ts';
 import type { PlanOutcome, ProgramSource } from './supervision/database-handle.ts';
 import { RowTexts } from './transfer/row-texts.ts';
@@ -78,6 +82,8 @@ interface HostParts {
   readonly envStore: EnvStore;
   readonly outbound: ServiceOutbound;
   readonly sites: Sites;
+  readonly deploys: DeployControl;
+  readonly canaries: Canaries;
   readonly changes: Listeners<DatabaseIdentity>;
 }
 
@@ -130,6 +136,9 @@ export class Host {
   readonly outbound: ServiceOutbound;
   /** Static files that databases serve. */
   readonly sites: Sites;
+  /** What was published, and going back. */
+  readonly deploys: DeployControl;
+  readonly #canaries: Canaries;
   readonly #changes: Listeners<DatabaseIdentity>;
 
   private constructor(parts: HostParts) {
@@ -153,6 +162,8 @@ export class Host {
     this.#envStore = parts.envStore;
     this.outbound = parts.outbound;
     this.sites = parts.sites;
+    this.deploys = parts.deploys;
+    this.#canaries = parts.canaries;
     this.#changes = parts.changes;
   }
 
@@ -172,9 +183,11 @@ export class Host {
     const placement = placementOf(options, registry, { outbound, env: envStore });
     const access = new Access({ ...options, registry, audit });
     const known = new KnownSchedules(registry);
-    const sites = await sitesOf(options, {
+    const deploys = openDeploys(options, { files, registry, running: () => running });
+    const sites = await openSites(options, {
       ...{ files, registry },
       running: (database) => running.program(database),
+      earlierSets: (database) => deploys.of(database).earlierSets(),
       limitOf: (database) => quotas.limitOf('static-bytes', database),
     });
     const quotas: Quotas = new Quotas(
@@ -192,29 +205,15 @@ export class Host {
       schedules: known,
       env: envStore,
       ledger,
-      runs: (database) => ignoreRefusal(staged.settle(database)),
-    });
-    const staged = new StagedValues({
-      ...options,
-      registry,
-      env: envStore,
-      running: (database) => running.program(database),
+      runs: (database) => publishing.serves(database),
     });
     envStore.onChange((database) => running.find(database)?.handle.renewEnv());
     const changes = new Listeners<DatabaseIdentity>();
-    const publisher = new Publisher({
-      ...options,
-      access,
-      audit,
-      registry,
-      running,
-      quotas,
-      schedules: known,
-      sites,
-      env: envStore,
-      staged,
-      changes,
+    const publishing = openPublishing(options, {
+      ...{ access, audit, registry, running, quotas, sites, deploys, changes },
+      ...{ schedules: known, env: envStore },
     });
+    const { publisher, staged } = publishing;
     await running.startAll(registry.databases, options.startDatabases ?? 'lazily');
     await staged.settleAtStart();
     const grants = new Grants({ ...options, registry, access, audit });
@@ -238,6 +237,7 @@ export class Host {
       },
     );
     const rest = {
+      ...{ deploys: publishing.control, canaries: publishing.canaries },
       ...{ schedules, jobs, ...histories, transfer, backups, env, envStore },
       ...{ outbound, sites, changes, ledger: new LedgerControl(ledger, { access, registry }) },
     };
@@ -258,6 +258,7 @@ export class Host {
     const endsAt = performance.now() + millisMax;
     this.historyKeeper.close();
     this.jobs.cancelAll();
+    this.#canaries.close();
     await this.backups.close();
     await atMost(millisMax, this.#publisher.finish());
     await this.#running.close(Math.max(limits.closeMillisMin, endsAt - performance.now()));
@@ -371,14 +372,15 @@ export class Host {
     program: ProgramSource | undefined,
   ): Promise<PublishOutcome> {
     const { identity } = this.#record(target);
-    await this.#publisher.reset(caller, identity, program);
+    const deploy = await this.#publisher.reset(caller, identity, program);
     const name = parseTarget(target).kind === 'name' ? target : undefined;
-    return { kind: 'updated', identity, name };
+    return { kind: 'updated', identity, name, deploy };
   }
 
   /** Deletes the database, if it exists; its names stay with the deleter. */
   async remove(caller: HostCaller, target: string): Promise<void> {
     const identity = this.resolve(target);
+    this.#canaries.stop(identity);
     await this.#publisher.remove(caller, identity);
     this.outbound.forget(identity);
     this.history.removed(identity);
@@ -548,31 +550,6 @@ function placementOf(
   };
   const { everywhere: usualIsolation } = isolation;
   return workerPlacement({ ...options, ...given, budget, isolationOf, usualIsolation });
-}
-
-interface SiteParts {
-  readonly files: DatabaseFiles;
-  readonly registry: Registry;
-  readonly running: SitesOptions['running'];
-  /** Bytes of static files that a database may have. */
-  readonly limitOf: (database: DatabaseIdentity) => number;
-}
-
-/** The static files of all databases, measured. */
-async function sitesOf(
-  { clock, report }: HostOptions,
-  { files, registry, running, limitOf }: SiteParts,
-): Promise<Sites> {
-  const sites = new Sites({
-    folderOf: (database) => files.staticFolder(database),
-    nowMillis: () => Number(clock.nowMicros() / 1_000n),
-    generation: (database) => registry.database(database)?.generation,
-    running,
-    earlierBytesMax: (database) => Math.min(limitOf(database), limits.siteBytesMax),
-    report,
-  });
-  for (const { identity } of registry.databases) await sites.measure(identity);
-  return sites;
 }
 
 /** Requests of modules; refused addresses are noted with the database as the caller. */

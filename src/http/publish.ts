@@ -3,7 +3,7 @@ import { parseDuration } from '../doors/duration.ts';
 import type { Host } from '../host/host.ts';
 import { clearsNothingText, type PublishOutcome } from '../host/publishing/publish-request.ts';
 import type { StaticChoice } from '../host/sites/site.ts';
-import type { ProgramSource } from '../host/supervision/database-handle.ts';
+import type { ProgramSource, UpdatePermission } from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
@@ -20,10 +20,10 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
   checkReplicas(exchange);
   checkRelations(exchange, context, clear);
   checkPage(exchange, context);
-  const policy = exchange.query.oneOf('policy', ['Compatible', 'BreakClients']);
-  const confirmMillis = confirmationMillis(exchange);
-  const token = exchange.query.string('token');
+  const { permission, confirmMillis } = updatePermission(exchange);
   const choice = staticChoice(exchange);
+  const message = exchange.query.string('message');
+  const canarySeconds = exchange.query.count('canary');
   const kind = programKind(exchange);
   const who = { caller: callerOf(exchange), target, clear };
   const outcome = await refusingNames(target, async () => {
@@ -33,13 +33,24 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
       ...who,
       program: { kind, bytes },
       ...(env !== undefined && { env }),
-      policy: policy === 'BreakClients' ? 'breakClients' : 'compatible',
-      token,
-      confirmMillis,
-      static: choice,
+      ...permission,
+      ...{ confirmMillis, static: choice, message, canarySeconds },
     });
   });
-  return published(outcome);
+  const isAsked = message !== undefined || canarySeconds !== undefined;
+  return published(outcome, isAsked ? { deploy: outcome.deploy ?? null } : {});
+}
+
+/** What a client consents to, and how long it waits. */
+export function updatePermission(exchange: Exchange): {
+  readonly permission: UpdatePermission;
+  readonly confirmMillis: number;
+} {
+  const { query } = exchange;
+  const given = query.oneOf('policy', ['Compatible', 'BreakClients']);
+  const policy = given === 'BreakClients' ? 'breakClients' : 'compatible';
+  const confirmMillis = confirmationMillis(exchange);
+  return { permission: { policy, token: query.string('token') }, confirmMillis };
 }
 
 /** `PUT /v1/database/:db/reset`: drops all rows; an empty body keeps the program. */
@@ -185,11 +196,12 @@ async function refusingNames<T>(target: string | undefined, work: () => Promise<
   }
 }
 
-function published({ kind, identity, name }: PublishOutcome): Reply {
+function published({ kind, identity, name }: PublishOutcome, more: object = {}): Reply {
   const success = {
     domain: name ?? null,
     database_identity: identityToHex(identity),
     op: kind,
+    ...more,
   };
   return json(200, JSON.stringify({ Success: success }));
 }

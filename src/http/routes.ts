@@ -21,6 +21,7 @@ import {
   listNames,
   replaceNames,
 } from './databases.ts';
+import { listDeploys, rollBack } from './deploys.ts';
 import { energyRoute } from './energy.ts';
 import { deleteEnv, getEnv, listEnv, putEnv } from './env.ts';
 import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
@@ -162,6 +163,8 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     ofApps(below('health', { GET: method(databaseHealth) })),
     below('ledger', { GET: method(ledger) }),
     below('source', { GET: method(moduleSourceOf) }),
+    below('deploys', { GET: method(listDeploys) }),
+    below('rollback', { POST: method(rollBack) }),
     below('env', { GET: method(listEnv) }),
     below('env/:name', { GET: method(getEnv), PUT: method(putEnv), DELETE: method(deleteEnv) }),
     below('snapshot', { POST: method(takeSnapshot) }),

@@ -128,9 +128,10 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     transfer: ['spawner', 'supervision', 'registry'],
     sites: ['workers'],
     backups: ['spawner', 'supervision', 'registry', 'databases'],
+    deploys: ['supervision', 'sites'],
     publishing: [
       ...['linking', 'seats', 'spawner', 'workers', 'supervision', 'registry', 'databases'],
-      'sites',
+      ...['sites', 'deploys'],
     ],
     offline: ['registry', 'sites'],
   },

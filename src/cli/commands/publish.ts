@@ -2,9 +2,18 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { parseTarget } from '../../host/registry/names.ts';
-import { nullable, object, type Shaped, string, word } from '../../values/json-shape.ts';
+import {
+  nullable,
+  number,
+  object,
+  optional,
+  type Shaped,
+  string,
+  word,
+} from '../../values/json-shape.ts';
 import { type Api, databasePath, readAnswer, statusText } from '../api.ts';
 import { buildProject } from '../build-project.ts';
+import { awaitCanary } from '../deploys.ts';
 import { type GivenValue, valuesOf } from '../env-values.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import {
@@ -35,6 +44,8 @@ interface PublishFlags {
   readonly setEnv?: readonly string[];
   readonly setSecret?: readonly string[];
   readonly envFile?: string;
+  readonly message?: string;
+  readonly canary?: string;
 }
 
 export function addPublish(program: Command, io: Io): void {
@@ -54,11 +65,14 @@ export function addPublish(program: Command, io: Io): void {
     .option('--set-env <name=value>', 'set a value that the module reads as ctx.env', collected)
     .option('--set-secret <name[=value]>', 'set a secret; without a value, ask for it', collected)
     .option('--env-file <file>', 'set the values and secrets in a file of lines NAME=value')
+    .option('-m, --message <text>', 'what it is for, as `deploys` lists it')
+    .option('--canary <seconds>', 'watch its calls for so long; roll it back if they fail')
     .option('--env <name>', 'environment, whose files override the project configuration')
     .addHelpText('after', examples)
     .action(async (name: string | undefined, flags: PublishFlags, command: Command) => {
       const session = new Session(io, command);
       deleteDataOf(flags);
+      checkCanary(flags);
       if (session.project !== undefined) io.out(`Using configuration from ${session.project.file}`);
       const targets = targetsOf(session, name, flags);
       const values = await valuesOf(io, flags);
@@ -162,7 +176,8 @@ async function publishTarget(
     mayBreakClients: flags.breakClients === true || target.breakClients,
     answersYes: (kind) => session.answersYes(kind),
   });
-  const upload = { api, program, database: target.database, values };
+  const { message, canary } = flags;
+  const upload = { api, program, database: target.database, values, message, canary };
   if (files !== undefined) await publishWithFiles(io, { ...upload, ...choice }, files);
   else {
     const removed = flags.deleteStatic === true ? { static: 'none' } : {};
@@ -177,6 +192,9 @@ interface Upload extends UpdateChoice {
   readonly program: Uint8Array<ArrayBuffer>;
   /** What is set with it. */
   readonly values: readonly GivenValue[];
+  readonly message: string | undefined;
+  /** Seconds for which it is watched. */
+  readonly canary: string | undefined;
 }
 
 const anonymousFilesText =
@@ -197,7 +215,7 @@ async function publishWithFiles(io: Io, upload: Upload, files: LocalFiles): Prom
   const named = domain ?? identity;
   const second = await uploadStatic(api, io, named, files);
   if (second === undefined) throw new CliError('the server takes no static files: it is too old');
-  const more = { values: [], query: { static: second.id } };
+  const more = { values: [], query: { static: second.id }, canary: undefined };
   await sendProgram({ ...upload, database: named, ...more });
   io.out(`App: ${second.app}`);
 }
@@ -206,9 +224,28 @@ async function publishProgram(io: Io, upload: Upload): Promise<Published> {
   io.out('Publishing module...');
   const published = await sendProgram(upload);
   io.out(resultText(published));
+  await watchCanary(io, upload, published);
   const routes = await routeLines(upload.api, published.domain ?? published.database_identity);
   if (routes.length > 0) io.out(['Routes:', ...routes].join('\n'));
   return published;
+}
+
+async function watchCanary(
+  io: Io,
+  { api, canary }: Upload,
+  { domain, database_identity: identity, deploy }: Published,
+): Promise<void> {
+  if (canary === undefined) return;
+  if (typeof deploy === 'number') {
+    await awaitCanary(api, io, { database: domain ?? identity, deploy, seconds: Number(canary) });
+    return;
+  }
+  io.out('The program ran already: there is nothing to watch.');
+}
+
+function checkCanary({ canary }: PublishFlags): void {
+  if (canary === undefined || /^[1-9]\d{0,5}$/.test(canary)) return;
+  throw new CliError('--canary is a number of seconds, such as 60', 2);
 }
 
 /** Rejects a name that no database can have before anything is built. */
@@ -244,9 +281,13 @@ function deleteDataOf(flags: PublishFlags): DeleteData {
 }
 
 async function sendProgram(upload: Upload): Promise<Published> {
-  const { api, database, program, values, query: more } = upload;
+  const { api, database, program, values, message, canary } = upload;
   const { type, bytes } = programBody(program, values);
-  const query = new URLSearchParams({ host_type: 'Js', ...more });
+  const query = new URLSearchParams({
+    ...{ host_type: 'Js', ...upload.query },
+    ...(message !== undefined && { message }),
+    ...(canary !== undefined && { canary }),
+  });
   const method = database === undefined ? 'POST' : 'PUT';
   const where = database === undefined ? '/v1/database' : databasePath(database);
   const headers = { 'content-type': type };
@@ -273,6 +314,8 @@ const published = object({
   domain: nullable(string),
   database_identity: string,
   op: word('created', 'updated'),
+  /** Absent from services that know of none; `null`: the program ran already. */
+  deploy: optional(nullable(number)),
 });
 
 type Published = Shaped<typeof published>;

@@ -52,7 +52,10 @@ export const registryRecord: DatabaseRecord = {
 
 export const registryHex = identityToHex(registryIdentity);
 
-/** The static files that a database keeps, and the log of its module, as a backup calls them. */
+/**
+ * The static files and the deploys that a database keeps, and the log of its module, as a backup
+ * calls them.
+ */
 export function filesBesideLog(
   files: DatabaseFiles,
   { identity }: RegisteredDatabase,
@@ -60,8 +63,10 @@ export function filesBesideLog(
 ): LocalFile[] {
   const folder = files.staticFolder(identity);
   if (folder === undefined) return [];
+  const deploys = path.join(path.dirname(folder), 'deploys');
   const logs = path.join(path.dirname(folder), 'module-logs');
-  return [...filesIn(folder, 'static'), ...(withLogs ? filesIn(logs, 'module-logs') : [])];
+  const kept = [...filesIn(deploys, 'deploys'), ...filesIn(folder, 'static')];
+  return [...kept, ...(withLogs ? filesIn(logs, 'module-logs') : [])];
 }
 
 /** The configuration, the audit log and, if wanted, the keys. */

@@ -18,15 +18,17 @@ export interface StreamedObject {
 export const streamedPieceBytes = 256 * 1024;
 
 /**
- * A segment or a snapshot by its name, unpacked, or a static file by its path; `undefined`: there
- * is none, or it is none of these.
+ * A segment or a snapshot by its name, unpacked, or a static file or a file of its deploys by its
+ * path; `undefined`: there is none, or it is none of these.
  */
 export function streamedObject(
   { directory, folder }: { readonly directory: string; readonly folder: string },
   name: string,
 ): StreamedObject | undefined {
-  const [, file] = /^static\/([A-Za-z0-9_][A-Za-z0-9_.-]*)$/.exec(name) ?? [];
-  if (file !== undefined) return plainFile(path.join(folder, file));
+  const [, part, file] = /^(static|deploys)\/([A-Za-z0-9_][A-Za-z0-9_.-]*)$/.exec(name) ?? [];
+  if (part !== undefined && file !== undefined) {
+    return plainFile(path.join(path.dirname(folder), part, file));
+  }
   if (segmentSequence(name) === undefined && snapshotOffset(name) === undefined) return undefined;
   const disk = new MachineDisk(directory);
   // It can have been packed since it was described.

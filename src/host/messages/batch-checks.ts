@@ -214,6 +214,7 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'migration.running': true,
   'init.failed': true,
   'publish.invalid': true,
+  'deploy.unknown': true,
   'durability.timeout': true,
   'schedule.unknown': true,
   'static.missing': true,

@@ -19,6 +19,10 @@ export interface PublishRequest {
   readonly confirmMillis: number;
   /** Static files that take the place of the present ones with it; absent: those stay. */
   readonly static?: StaticChoice | undefined;
+  /** What the deploy is for, as people say it. */
+  readonly message?: string | undefined;
+  /** Seconds for which its calls are watched; it is taken back if they fail. */
+  readonly canarySeconds?: number | undefined;
 }
 
 /** A value that a publish sets; `isSecret` absent: it is what the program declares it as. */
@@ -36,4 +40,6 @@ export interface PublishOutcome {
   readonly identity: DatabaseIdentity;
   /** The name as given; `undefined` when the target was an identity or absent. */
   readonly name: string | undefined;
+  /** The number of the deploy; `undefined`: the program ran already. */
+  readonly deploy: number | undefined;
 }

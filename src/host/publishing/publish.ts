@@ -18,6 +18,10 @@ import {
   type PublishedValues,
   type StagedValues,
 } from '../databases/staged-values.ts';
+import type { Deploy } from '../deploys/deploy.ts';
+import type { StagedDeploy } from '../deploys/deploy-list.ts';
+import type { Deploys } from '../deploys/deploys.ts';
+import { beforeOf } from '../deploys/judge-canary.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditAction, AuditLog } from '../registry/audit-log.ts';
@@ -31,8 +35,17 @@ import { type RegisteredDatabase, type Registry, registryIdentity } from '../reg
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import type { StagedSite, StaticChoice } from '../sites/site.ts';
 import type { Sites } from '../sites/sites.ts';
-import type { ProgramSource } from '../supervision/database-handle.ts';
+import type { PlannedUpdate, ProgramSource } from '../supervision/database-handle.ts';
+import { RecentCalls } from '../supervision/recent-calls.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
+import {
+  checkCanary,
+  checkMessage,
+  checkWayBack,
+  type DeployFacts,
+  type DeployOrder,
+  nextDeploy,
+} from './deploy-order.ts';
 import { givenEnv } from './given-env.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { clearsNothingText, type PublishOutcome, type PublishRequest } from './publish-request.ts';
@@ -49,9 +62,27 @@ export interface PublisherOptions {
   readonly sites: Sites;
   readonly env: EnvStore;
   readonly staged: StagedValues;
+  readonly deploys: Deploys;
+  /** Called when a deploy is done. */
+  readonly deployed: (database: DatabaseIdentity, deploy: Deploy) => void;
   /** Receives each database on which something was tried. */
   readonly changes: Listeners<DatabaseIdentity>;
 }
+
+/** A program that takes the place of the running one. */
+export interface UpdateOrder
+  extends Pick<PublishRequest, 'program' | 'policy' | 'token' | 'confirmMillis' | 'static'> {
+  readonly deploy: DeployOrder;
+}
+
+/** What comes with the program of a new generation. */
+interface Making {
+  readonly choice?: StaticChoice | undefined;
+  readonly values?: PublishedValues | undefined;
+  readonly deploy: DeployOrder;
+}
+
+const noCalls = new RecentCalls().figures();
 
 /**
  * Creates, updates, resets and deletes databases. Operations on one database run one at a time.
@@ -103,8 +134,8 @@ export class Publisher {
 
   async publish(request: PublishRequest): Promise<PublishOutcome> {
     const { identity, name } = await this.#identityFor(request);
-    const kind = await this.inTurn(identity, () => this.#publishTo(identity, request));
-    return { kind, identity, name };
+    const done = await this.inTurn(identity, () => this.#publishTo(identity, request));
+    return { ...done, identity, name };
   }
 
   /** Starts again from `program`, or from the running one. */
@@ -112,15 +143,17 @@ export class Publisher {
     caller: HostCaller,
     identity: DatabaseIdentity,
     program: ProgramSource | undefined,
-  ): Promise<void> {
-    await this.inTurn(identity, async () => {
+  ): Promise<number> {
+    return this.inTurn(identity, async () => {
       const record = this.#existing(identity);
       this.#requireResettable(caller, record);
       const source = program ?? (await this.#options.running.entry(identity).handle.program());
       this.#options.quotas.requireProgram(record.owner, identity, source.bytes.length);
       await this.#settle(identity, true);
-      await this.#make(record, source, {});
+      const deploy = { kind: 'reset', by: caller.identity, message: '' } as const;
+      const { number } = await this.#make(record, source, { deploy });
       await this.#note('reset database', { caller, program: source }, identity);
+      return number;
     });
   }
 
@@ -136,6 +169,7 @@ export class Publisher {
       }
       await registry.exclusively(() => registry.removeDatabase(identity));
       sites.forget(identity);
+      this.#options.deploys.forget(identity);
       this.#options.env.forget(identity);
       await running.remove(identity);
       await this.#note('delete database', { caller }, identity);
@@ -164,83 +198,133 @@ export class Publisher {
     return this.#historyLocks.with(identity, work);
   };
 
+  /**
+   * Puts a program in the place of the running one, in a turn of the database; returns its deploy.
+   * Checks no rights, and sets no values.
+   */
+  async replace(record: RegisteredDatabase, order: UpdateOrder): Promise<Deploy | undefined> {
+    await this.#settle(record.identity, false);
+    return this.#update(record, order, undefined);
+  }
+
   async #publishTo(
     identity: DatabaseIdentity,
     request: PublishRequest,
-  ): Promise<PublishOutcome['kind']> {
+  ): Promise<Pick<PublishOutcome, 'kind' | 'deploy'>> {
     const { access, registry, quotas } = this.#options;
-    const { caller, program, clear } = request;
+    const { caller, program, clear, message = '', canarySeconds } = request;
     const record = registry.database(identity);
+    checkMessage(message);
+    checkCanary(request, record === undefined);
     quotas.requireProgram(
       record?.owner ?? asOwner(caller.identity),
       record?.identity,
       program.bytes.length,
     );
     await this.#settle(identity, clear && request.env === undefined);
+    const by = caller.identity;
     if (record === undefined) {
-      await this.#withValues(identity, request, (values) => {
-        return this.#create(identity, request, values);
+      const deploy = { kind: 'created', by, message } as const;
+      const { number } = await this.#withValues(identity, request, (values) => {
+        return this.#create(identity, request, { values, deploy });
       });
       await this.#note('create database', request, identity);
-      return 'created';
+      return { kind: 'created', deploy: number };
     }
     if (request.env !== undefined) access.require(caller, record, 'setEnv');
     if (clear) {
       this.#requireResettable(caller, record);
-      await this.#withValues(identity, request, (values) => {
-        return this.#make(record, program, { choice: request.static, values });
+      const deploy = { kind: 'reset', by, message } as const;
+      const { number } = await this.#withValues(identity, request, (values) => {
+        return this.#make(record, program, { choice: request.static, values, deploy });
       });
       await this.#note('reset database', request, identity);
-      return 'updated';
+      return { kind: 'updated', deploy: number };
     }
     access.require(caller, record, 'update');
-    await this.#withValues(identity, request, (values) => {
-      return this.#update(record, request, values);
+    const deploy = { kind: 'updated', by, message, canarySeconds } as const;
+    const done = await this.#withValues(identity, request, (values) => {
+      return this.#update(record, { ...request, deploy }, values);
     });
     await this.#note('update database', request, identity);
-    return 'updated';
+    return { kind: 'updated', deploy: done?.number };
   }
 
   async #update(
     record: RegisteredDatabase,
-    request: PublishRequest,
+    order: UpdateOrder,
     values: PublishedValues | undefined,
-  ): Promise<void> {
+  ): Promise<Deploy | undefined> {
     const { running, schedules, sites } = this.#options;
-    const { program, policy, token, confirmMillis, static: choice } = request;
+    const { program, policy, token, confirmMillis, static: choice } = order;
     const { identity, generation } = record;
     const { handle } = running.entry(identity);
     // What an earlier publish left open is settled before this one changes the program.
-    await sites.served(identity);
+    const { setId: served } = await sites.served(identity);
     let staged: StagedSite | undefined;
+    let deploy: StagedDeploy | undefined;
+    const planned = async (plan: PlannedUpdate): Promise<void> => {
+      checkWayBack(order.deploy, plan);
+      const { program, text } = plan;
+      const facts = { program, plan: text, generation, served, choice };
+      deploy = await this.#stageDeploy(identity, order.deploy, facts);
+    };
     try {
       if (choice !== undefined || values !== undefined) {
         const before = (await handle.describe()).programHash;
         const next = hashHex(await programHashInSlices(program.bytes));
         const decider = next === before ? 'nothing' : 'program';
-        const deploy = { generation, program: next, decider } as const;
-        if (choice !== undefined) staged = await this.#stage(record, choice, deploy);
-        await values?.stage(deploy);
+        const publish = { generation, program: next, decider } as const;
+        if (choice !== undefined) staged = await this.#stage(record, choice, publish);
+        await values?.stage(publish);
       }
       this.#options.env.replaces(identity);
-      await handle.update(program, { policy, token }, confirmMillis);
+      await handle.update(program, { policy, token }, confirmMillis, { planned });
       await values?.done();
     } catch (error) {
       staged?.undone();
+      deploy?.undone();
       throw error;
     }
-    const { definition, schemaVersion } = await handle.describe();
+    const { definition, schemaVersion } = await handle.describe().catch((error: unknown) => {
+      deploy?.undone();
+      throw error;
+    });
     await staged?.done(schemaVersion);
+    const done = await this.#deployed(identity, deploy, schemaVersion);
     await schedules.note(identity, definition);
+    return done;
+  }
+
+  #stageDeploy(
+    identity: DatabaseIdentity,
+    order: DeployOrder,
+    facts: Omit<DeployFacts, 'micros' | 'before'>,
+  ): Promise<StagedDeploy> {
+    const { clock, deploys, running } = this.#options;
+    const calls = running.find(identity)?.handle.calls.callsOfLastMinute() ?? noCalls;
+    const next = { ...facts, micros: clock.nowMicros(), before: beforeOf(calls) };
+    return deploys.stage(identity, nextDeploy(order, next), facts.served);
+  }
+
+  async #deployed(
+    identity: DatabaseIdentity,
+    staged: StagedDeploy | undefined,
+    commit: number,
+  ): Promise<Deploy | undefined> {
+    if (staged === undefined) return undefined;
+    const deploy = await staged.done(commit);
+    this.#options.deployed(identity, deploy);
+    return deploy;
   }
 
   #stage(
     { identity, owner }: Pick<RegisteredDatabase, 'identity' | 'owner'>,
     choice: StaticChoice,
-    deploy: Parameters<Sites['stage']>[2],
+    publish: Parameters<Sites['stage']>[2],
   ): Promise<StagedSite | undefined> {
     const { quotas, sites } = this.#options;
-    return sites.stage(identity, choice, deploy, quotas.ofSite(owner, identity));
+    return sites.stage(identity, choice, publish, quotas.ofSite(owner, identity));
   }
 
   /**
@@ -256,11 +340,11 @@ export class Publisher {
    * Publishes a program, with the values that come with it: see `StagedValues`. A new database
    * begins without values that a crash has left behind.
    */
-  async #withValues(
+  async #withValues<Done>(
     identity: DatabaseIdentity,
     { caller, program, env: requested = [] }: PublishRequest,
-    publish: (values: PublishedValues | undefined) => Promise<void>,
-  ): Promise<void> {
+    publish: (values: PublishedValues | undefined) => Promise<Done>,
+  ): Promise<Done> {
     const { registry, env, audit, running, staged } = this.#options;
     const before = env.rows(identity);
     const isNew = registry.database(identity) === undefined;
@@ -272,17 +356,16 @@ export class Publisher {
     const described = await running.examine(identity, program);
     const given = givenEnv(definitionOf(described).env, requested, env.rows(identity));
     const values = staged.of(identity, { given, by: caller.identity });
-    try {
-      await publish(values);
-    } catch (error) {
+    const done = await publish(values).catch(async (error: unknown) => {
       await values.undone(error);
       throw error;
-    }
+    });
     for (const { name, isSecret } of given) {
       const detail = { name, secret: isSecret };
       const note = { action: 'set env', caller, database: identity, detail } as const;
       await audit.note({ ...note, outcome: 'done' });
     }
+    return done;
   }
 
   /** Finds the database that a target means; registers a name that is new. */
@@ -352,8 +435,8 @@ export class Publisher {
   async #create(
     identity: DatabaseIdentity,
     request: PublishRequest,
-    values: PublishedValues | undefined,
-  ): Promise<void> {
+    made: Omit<Making, 'choice'>,
+  ): Promise<Deploy> {
     const { quotas, registry } = this.#options;
     const { caller, program } = request;
     if (request.static?.kind === 'set') {
@@ -368,7 +451,7 @@ export class Publisher {
       // Before the database exists: after a crash an origin without a database does not count.
       if (address !== undefined)
         await registry.exclusively(() => registry.putOrigin(identity, networkOf(address)));
-      await this.#make({ identity, owner, isLocked: false, generation: 0 }, program, { values });
+      return await this.#make({ identity, owner, isLocked: false, generation: 0 }, program, made);
     } catch (error) {
       if (address !== undefined) await this.#forgetOrigin(identity);
       throw error;
@@ -392,16 +475,17 @@ export class Publisher {
     before: Pick<RegisteredDatabase, 'identity' | 'owner' | 'isLocked' | 'generation'> &
       Partial<RegisteredDatabase>,
     program: ProgramSource,
-    { choice, values }: { choice?: StaticChoice | undefined; values?: PublishedValues | undefined },
-  ): Promise<void> {
-    const { registry, running, clock, schedules } = this.#options;
+    { choice, values, deploy: order }: Making,
+  ): Promise<Deploy> {
+    const { registry, running, clock, schedules, sites } = this.#options;
     const { identity, owner, isLocked } = before;
     const generation = running.nextGeneration(identity, before.generation);
     const initialProgram = hashHex(await programHashInSlices(program.bytes));
-    const deploy = { generation, program: initialProgram, decider: 'generation' } as const;
-    await values?.stage(deploy);
+    const publish = { generation, program: initialProgram, decider: 'generation' } as const;
+    await values?.stage(publish);
     const made = await running.create({ identity, owner, generation }, program);
     let staged: StagedSite | undefined;
+    let deploy: StagedDeploy | undefined;
     try {
       const record = {
         identity,
@@ -415,17 +499,27 @@ export class Publisher {
       // After a crash, a database that has schedules must be known to have some.
       const { definition } = await made.handle.describe();
       if (hasSchedules(definition)) await schedules.expect(identity);
-      if (choice !== undefined) staged = await this.#stage(record, choice, deploy);
+      if (choice !== undefined) staged = await this.#stage(record, choice, publish);
+      const isNew = order.kind === 'created';
+      const served = isNew ? undefined : (await sites.served(identity)).setId;
+      const facts = { program: initialProgram, generation, plan: '', served, choice };
+      deploy = await this.#stageDeploy(identity, order, facts);
       await registry.exclusively(() => registry.putDatabase(record));
     } catch (error) {
       staged?.undone();
+      deploy?.undone();
+      if (order.kind === 'created') this.#options.deploys.forget(identity);
       await running.discard(made);
       throw error;
     }
     await running.install(made);
     await values?.done();
-    await staged?.done((await made.handle.describe()).schemaVersion);
-    await schedules.note(identity, (await made.handle.describe()).definition);
+    const { definition, schemaVersion } = await made.handle.describe();
+    await staged?.done(schemaVersion);
+    const done = await deploy.done(schemaVersion);
+    this.#options.deployed(identity, done);
+    await schedules.note(identity, definition);
+    return done;
   }
 
   async #note(

@@ -10,6 +10,7 @@ import type { HostCaller } from './host-caller.ts';
 export type AuditAction =
   | 'create database'
   | 'update database'
+  | 'roll back database'
   | 'reset database'
   | 'delete database'
   | 'lock database'

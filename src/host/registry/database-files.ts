@@ -68,6 +68,7 @@ export interface ReplacedLog {
  * <data>/databases/<identity>/module-logs/        its module's log
  * <data>/databases/<identity>/programs/           its programs as they were linked
  * <data>/databases/<identity>/static/             the static files that it publishes
+ * <data>/databases/<identity>/deploys/            what was published, and earlier programs
  * <data>/databases/<identity>.removed/            what is left of a database that was removed
  * ```
  *
@@ -361,6 +362,12 @@ export class DatabaseFiles {
   staticFolder(identity: DatabaseIdentity): string | undefined {
     const folder = this.#folder(identity);
     return folder === undefined ? undefined : path.join(folder, 'static');
+  }
+
+  /** Where its deploys are, with their programs; `undefined`: in memory. */
+  deployFolder(identity: DatabaseIdentity): string | undefined {
+    const folder = this.#folder(identity);
+    return folder === undefined ? undefined : path.join(folder, 'deploys');
   }
 
   openModuleLog(identity: DatabaseIdentity, bounds: LogFileBounds): ModuleLog {

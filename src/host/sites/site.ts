@@ -36,6 +36,8 @@ export interface SiteOptions {
   readonly running: () => Promise<Pick<Deploy, 'program' | 'commit'>>;
   /** Bytes of files that it may keep for pages which are open: as many as it may serve. */
   readonly earlierBytesMax: () => number;
+  /** Sets that were published before, and that may be again; newest first. Absent: none. */
+  readonly earlierSets?: () => Promise<readonly string[]>;
   /** Called with the bytes by which the contents on the shelf grow, or shrink. */
   readonly counted: (bytes: number) => void;
   /** Called when files could not be read or removed. */
@@ -139,8 +141,29 @@ export class Site {
       const missing = set.files.filter(({ hash }) => !here.has(hash));
       // Where nobody publishes it, its contents go again.
       this.#sweepLater();
-      if (missing.length > 0) quota.requireMore(bytesOf({ ...set, files: missing }));
+      if (missing.length > 0) await this.#requireMore(bytesOf({ ...set, files: missing }), quota);
       return { id, missing: [...new Set(missing.map(({ hash }) => hash))] };
+    });
+  }
+
+  /** Sets that only earlier deploys had make room. */
+  async #requireMore(bytes: number, quota: SiteQuota): Promise<void> {
+    try {
+      quota.requireMore(bytes);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      await this.#sweep(false);
+      quota.requireMore(bytes);
+    }
+  }
+
+  /** Whether a set is here whole. */
+  has(id: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const set = /^[\da-f]{64}$/.test(id) ? await this.#readSet(id) : undefined;
+      if (set === undefined) return false;
+      const here = new Set(await this.#options.shelf.names());
+      return set.files.every(({ hash }) => here.has(hash));
     });
   }
 
@@ -276,8 +299,10 @@ export class Site {
     const { generation, program, commit } = deploy;
     await shelf.replace('served.json', encodeServed(site, { generation, program, commit }));
     this.#isDamaged = false;
-    const isReplaced = before.setId !== undefined && before.setId !== site.setId;
-    await shelf.remove(['next.json', ...(isReplaced ? [`${before.setId}.set`] : [])]);
+    const { setId: replaced } = before;
+    const isGone = replaced !== undefined && replaced !== site.setId;
+    const isKept = isGone && (await this.#options.earlierSets?.())?.includes(replaced) === true;
+    await shelf.remove(['next.json', ...(isGone && !isKept ? [`${replaced}.set`] : [])]);
     await shelf.settle();
     this.#sweepLater();
   }
@@ -438,24 +463,45 @@ export class Site {
     this.#timer = setTimeout(begin, limits.siteEarlierMillis + 1_000).unref();
   }
 
-  /** Removes what no set needs: that is served, was served lately, or was announced lately. */
-  async #sweep(): Promise<void> {
+  /**
+   * Removes what no set needs: that is served, was served lately, or was announced lately, or, with
+   * `keepsEarlier`, that may be served again.
+   */
+  async #sweep(keepsEarlier = true): Promise<void> {
     const { shelf, nowMillis } = this.#options;
     const site = this.#served;
     if (site === undefined || this.#isStaged || this.#isDamaged) return;
     const announced = await this.#announcedIds();
     for (const id of this.#announced.keys())
       if (!announced.includes(id)) this.#announced.delete(id);
+    const before = keepsEarlier ? await this.#earlierSets() : new Map<string, SiteSet>();
     const sets = await Promise.all(announced.map((id) => this.#readSet(id)));
     const earlier = site.earlier.filter(({ untilMillis }) => untilMillis > nowMillis());
-    const files = [...site.files, ...earlier, ...sets.flatMap((set) => set?.files ?? [])];
+    const all = [...sets, ...before.values()].flatMap((set) => set?.files ?? []);
+    const files = [...site.files, ...earlier, ...all];
     const names = files.flatMap(({ hash }) => formsOf(hash));
-    const ids = [...announced, ...(site.setId === undefined ? [] : [site.setId])];
+    const served = site.setId === undefined ? [] : [site.setId];
+    const ids = [...announced, ...served, ...before.keys()];
     const kept = new Set([...names, ...ids.map((id) => `${id}.set`), 'served.json', 'next.json']);
     const removed = (await shelf.names()).filter((name) => !kept.has(name));
     const bytes = await this.#bytesAt(removed);
     await shelf.remove(removed);
     this.#options.counted(-bytes);
+  }
+
+  /** The newest of them, as far as there is room. */
+  async #earlierSets(): Promise<ReadonlyMap<string, SiteSet>> {
+    const { earlierSets, earlierBytesMax } = this.#options;
+    const kept = new Map<string, SiteSet>();
+    let bytes = 0;
+    for (const id of (await earlierSets?.()) ?? []) {
+      const set = await this.#readSet(id);
+      if (set === undefined) continue;
+      bytes += bytesOf(set);
+      if (bytes > earlierBytesMax()) break;
+      kept.set(id, set);
+    }
+    return kept;
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

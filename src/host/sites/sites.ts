@@ -19,6 +19,8 @@ export interface SitesOptions {
   readonly running: (database: DatabaseIdentity) => Promise<Pick<Deploy, 'program' | 'commit'>>;
   /** Bytes of replaced files that a database may keep for a while. */
   readonly earlierBytesMax: (database: DatabaseIdentity) => number;
+  /** Sets that earlier deploys were served with, and that may be served again; newest first. */
+  readonly earlierSets: (database: DatabaseIdentity) => Promise<readonly string[]>;
   readonly report: Report;
 }
 
@@ -103,6 +105,11 @@ export class Sites {
     const served = await entry.site.served();
     this.#unloadOthers(database);
     return served;
+  }
+
+  /** Whether a set is here whole, and could be published. */
+  hasSet(database: DatabaseIdentity, id: string): Promise<boolean> {
+    return this.#entry(database).site.has(id);
   }
 
   /** A content in an encoding; `undefined`: it is not kept in that form, or gone. */
@@ -195,7 +202,8 @@ export class Sites {
   #entry(database: DatabaseIdentity) {
     let entry = this.#sites.get(database);
     if (entry === undefined) {
-      const { folderOf, nowMillis, generation, running, earlierBytesMax } = this.#options;
+      const { folderOf, nowMillis, generation, running } = this.#options;
+      const { earlierBytesMax, earlierSets } = this.#options;
       const folder = folderOf(database);
       const shelf = folder === undefined ? new MemoryShelf(nowMillis) : new DiskShelf(folder);
       const site = new Site({
@@ -204,6 +212,7 @@ export class Sites {
         generation: () => generation(database),
         running: () => running(database),
         earlierBytesMax: () => earlierBytesMax(database),
+        earlierSets: () => earlierSets(database),
         counted: (bytes) => this.#kept.set(database, this.keptBytesOf(database) + bytes),
         complain: (problem) => this.#complain(database, problem),
       });

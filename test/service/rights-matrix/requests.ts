@@ -75,6 +75,8 @@ const special: Readonly<Record<string, Send>> = {
     const body = new Uint8Array([...head, ...cell.stage.program]);
     return ask(cell, `PUT ${db}`, { body, more: js, type: 'application/x-reducerdb-publish' });
   },
+  // Nothing changes for the rows after it.
+  [`POST ${db}/rollback`]: (cell) => ask(cell, `POST ${db}/rollback`, { more: '?deploy=0' }),
   [`GET ${db}/env/:name`]: async (cell) => {
     const owner = { ...cell, as: cell.stage.owner };
     await ask(owner, `PUT ${db}/env/SHOWN`, { body: '{"value":"x"}' });

@@ -1,0 +1,58 @@
+import type { Deploy } from '../host/deploys/deploy.ts';
+import type { KnownDeploys } from '../host/deploys/deploy-list.ts';
+import { callerOf, type HttpContext, targetOf } from './context.ts';
+import { type Exchange, json, type Reply } from './exchange.ts';
+import { updatePermission } from './publish.ts';
+
+/** `GET /v1/database/:db/deploys`: what was published, the newest first. */
+export async function listDeploys(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const known = await host.deploys.list(callerOf(exchange), host.database(targetOf(exchange)));
+  const deploys = known.deploys.toReversed().map((one) => shown(one, known));
+  const body = { running: known.running ?? null, deploys };
+  return json(200, JSON.stringify(body), { 'cache-control': 'no-cache' });
+}
+
+/**
+ * `POST /v1/database/:db/rollback`: puts the program of an earlier deploy back. With
+ * `dry_run=true`, what that would do.
+ */
+export async function rollBack(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const { query } = exchange;
+  const number = query.count('deploy');
+  const isDry = query.boolean('dry_run', false);
+  const permission = updatePermission(exchange);
+  const message = query.string('message') ?? '';
+  const by = callerOf(exchange);
+  const database = host.database(targetOf(exchange));
+  if (isDry) {
+    const { of, text, breaksClients, token } = await host.deploys.plan(by, database, number);
+    const plan = { of: of.number, program: of.program, message: of.message, migrate_plan: text };
+    return json(200, JSON.stringify({ ...plan, break_clients: breaksClients, token }));
+  }
+  const done = await host.deploys.rollBack(by, database, { number, message, ...permission });
+  const { deploy, of, static: files } = done;
+  const { number: made, program, commit } = deploy;
+  const body = { deploy: made, of: of.number, program, offset: commit, static: files };
+  return json(200, JSON.stringify(body));
+}
+
+/** Times are microseconds since the Unix epoch. */
+function shown(one: Deploy, { running, kept }: KnownDeploys) {
+  const { number, kind, program, plan, migrations, message, canary } = one;
+  const isRunning = number === running;
+  return {
+    ...{ deploy: number, kind, program, offset: one.commit, generation: one.generation },
+    time: one.micros ?? null,
+    by: one.by ?? null,
+    of: one.of ?? null,
+    ...{ message, plan, migrations },
+    static: one.staticSet !== undefined,
+    kept: isRunning || kept.has(program),
+    canary: canary === undefined ? null : shownCanary(canary),
+  };
+}
+
+function shownCanary({ seconds, state, reason, before }: NonNullable<Deploy['canary']>) {
+  const { calls, failed, p99Millis } = before;
+  return { seconds, state, reason, before: { calls, failed, p99_millis: p99Millis } };
+}
