@@ -75,40 +75,44 @@ class Publisher {
   }
 }
 
-it.each(someSeeds(1, 4))('[living 5.11] a kill -9 around a deploy, seed %i', async (seed) => {
-  const random = new Random(seed);
-  const sandbox = await Sandbox.make();
-  let service = await sandbox.start(['--log-level', 'error']);
-  try {
-    const made = await fetch(`${service.url}/v1/identity`, { method: 'POST' });
-    const { token } = (await made.json()) as { token: string };
-    const { bytes } = await buildText(sourceOf({ word: mark }));
-    const program = Buffer.from(bytes).toString('latin1');
-    const publisher = new Publisher(() => service, token, program);
-    await publisher.publish();
-    for (let round = 0; round < roundCount; round += 1) {
-      const publishing = publisher.publishUntilGone();
-      const millis = random.below(Math.ceil(2 * publisher.millis));
-      await new Promise((resolve) => setTimeout(resolve, millis));
-      service.child.kill('SIGKILL');
-      await service.ended;
-      await publishing;
-      service = await sandbox.start(['--log-level', 'error']);
-      const word = await publisher.word();
-      const { running, deploys } = await publisher.list();
-      const where = `seed ${seed}, round ${round}`;
-      expect([where, deploys[0]?.message, running]).toEqual([where, word, deploys[0]?.deploy]);
-      const found = Number(word.slice(-4));
-      expect([publisher.answered, publisher.sent], where).toContain(found);
-      const versions = Array.from({ length: found }, (_, at) => versionOf(found - at));
-      expect(
-        deploys.map(({ message }) => message),
-        where,
-      ).toEqual(versions.slice(0, 100));
-      publisher.answered = found;
+it.each(someSeeds(1, 4))(
+  '[living 5.11] a kill -9 around a deploy, seed %i',
+  async (seed) => {
+    const random = new Random(seed);
+    const sandbox = await Sandbox.make();
+    let service = await sandbox.start(['--log-level', 'error']);
+    try {
+      const made = await fetch(`${service.url}/v1/identity`, { method: 'POST' });
+      const { token } = (await made.json()) as { token: string };
+      const { bytes } = await buildText(sourceOf({ word: mark }));
+      const program = Buffer.from(bytes).toString('latin1');
+      const publisher = new Publisher(() => service, token, program);
+      await publisher.publish();
+      for (let round = 0; round < roundCount; round += 1) {
+        const publishing = publisher.publishUntilGone();
+        const millis = random.below(Math.ceil(2 * publisher.millis));
+        await new Promise((resolve) => setTimeout(resolve, millis));
+        service.child.kill('SIGKILL');
+        await service.ended;
+        await publishing;
+        service = await sandbox.start(['--log-level', 'error']);
+        const word = await publisher.word();
+        const { running, deploys } = await publisher.list();
+        const where = `seed ${seed}, round ${round}`;
+        expect([where, deploys[0]?.message, running]).toEqual([where, word, deploys[0]?.deploy]);
+        const found = Number(word.slice(-4));
+        expect([publisher.answered, publisher.sent], where).toContain(found);
+        const versions = Array.from({ length: found }, (_, at) => versionOf(found - at));
+        expect(
+          deploys.map(({ message }) => message),
+          where,
+        ).toEqual(versions.slice(0, 100));
+        publisher.answered = found;
+      }
+    } finally {
+      await service.stop();
+      sandbox.remove();
     }
-  } finally {
-    await service.stop();
-    sandbox.remove();
-  }
-});
+  },
+  240_000,
+);

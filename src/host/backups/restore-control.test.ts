@@ -127,6 +127,34 @@ async function add() {
 
 const folders = (start: string) => readdirSync(place()).filter((name) => name.startsWith(start));
 
+it('[living 5.11] deploys are backed up, and a restore is one of them', async () => {
+  const publishText = async (text: string) => {
+    const program = await buildText(shopModule({ more: `// ${text}` }));
+    await publish({ program, message: text });
+  };
+  const story = async (name: string) => {
+    const { deploys } = await host.deploys.list(ada, host.database(name));
+    return deploys.map(({ kind, message, of }) => [kind, message, of ?? 0].join(' ').trim());
+  };
+  const back = (name: string) =>
+    host.deploys.rollBack(ada, host.database(name), {
+      ...{ number: undefined, message: '', confirmMillis: 5_000 },
+      permission: { policy: 'compatible', token: undefined },
+    });
+  await publishText('two');
+  await backUp();
+  await publishText('three');
+  expect(await end(restore())).toMatchObject({ state: 'done', error: undefined });
+  const before = ['created  0', 'updated two 0'];
+  expect(await story('shop')).toEqual([...before, 'updated three 0', 'restored  2']);
+  expect((await back('shop')).of.number).toBe(1);
+  const to = { kind: 'new', name: 'copy', withGrants: false, sameIdentity: false } as const;
+  const copied = await end(restore({ ...to, runsSchedules: false }));
+  expect(copied).toMatchObject({ state: 'done', error: undefined });
+  expect(await story('copy')).toEqual(before);
+  expect((await back('copy')).of.number).toBe(1);
+});
+
 it('[history 5.24] static files come back with the state that they belong to', async () => {
   await serve({ '/same': 'the same', '/old': 'an old one' });
   await backUp(true);

@@ -48,7 +48,7 @@ export interface Deploy {
   readonly message: string;
   /** The static files that were served with it last; `undefined`: none. */
   readonly staticSet: string | undefined;
-  /** The deploy whose program it has put back. */
+  /** The deploy whose program it has put back, or which ran at the moment that was restored. */
   readonly of: number | undefined;
   readonly canary: Canary | undefined;
 }
@@ -89,6 +89,8 @@ export function reconciled(
   if (at >= 0) return at === deploys.length - 1 ? deploys : deploys.slice(0, at + 1);
   const last = deploys.at(-1);
   const isOther = last !== undefined && last.generation !== generation;
+  const same = ({ program, commit }: Deploy): boolean =>
+    program === running.program && commit === running.commit;
   return followedBy(deploys, {
     ...running,
     number: (last?.number ?? 0) + 1,
@@ -100,7 +102,7 @@ export function reconciled(
     migrations: [],
     message: '',
     staticSet: undefined,
-    of: undefined,
+    of: isOther ? deploys.findLast(same)?.number : undefined,
     canary: undefined,
   });
 }
@@ -121,7 +123,7 @@ export function programsToKeep(deploys: readonly Deploy[], most: number): Readon
  */
 export function deployBefore(deploys: readonly Deploy[]): Deploy | undefined {
   let running = deploys.at(-1);
-  // What a roll back has put back runs as the deploy that it came from.
+  // What was put back, or restored, runs as the deploy that it came from.
   while (running?.of !== undefined) {
     const { of } = running;
     running = deploys.find(({ number }) => number === of);

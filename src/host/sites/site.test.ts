@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { isContentName } from './compress-file.ts';
 import { DiskShelf } from './disk-shelf.ts';
@@ -37,6 +38,8 @@ class Bench {
   keptBytes = 0;
   nowMillis = Date.now();
   earlierBytesMax: number = limits.siteBytesMax;
+  /** Sets of earlier deploys. */
+  earlierSets: readonly string[] = [];
   site: Site;
 
   constructor(shelf: Shelf) {
@@ -54,6 +57,7 @@ class Bench {
         return { program: this.program, commit: 7 };
       },
       earlierBytesMax: () => this.earlierBytesMax,
+      earlierSets: async () => this.earlierSets,
       counted: (bytes) => {
         this.keptBytes += bytes;
       },
@@ -211,6 +215,47 @@ describe.each(shelves)('static files in %s', (_, makeShelf) => {
     bench.nowMillis += limits.siteAnnouncedMillis;
     await bench.site.announce(setOf({}), anything);
     expect(await bench.shelf.size(hashOf('x'))).toBeUndefined();
+  });
+
+  it('[living 5.11] of earlier deploys stay, until others need their room', async () => {
+    const bench = new Bench(makeShelf());
+    const one = await bench.publish({ '/one': 'one' });
+    const two = await bench.publish({ '/two': 'two' });
+    bench.earlierSets = [two, one];
+    await bench.publish({ '/three': 'three' });
+    const here = async () => [await bench.site.has(one), await bench.site.has(two)];
+    const sweep = async () => {
+      bench.nowMillis += limits.siteAnnouncedMillis;
+      await bench.site.announce(setOf({}), anything);
+    };
+    await sweep();
+    // The first one went when it was replaced: no deploy had it then.
+    expect(await here()).toEqual([false, true]);
+    bench.earlierBytesMax = 2;
+    await sweep();
+    expect(await here()).toEqual([false, false]);
+  });
+
+  it('[living 5.11] of earlier deploys make room for what is uploaded', async () => {
+    const bench = new Bench(makeShelf());
+    const four = await bench.publish({ '/four': 'four' });
+    bench.earlierSets = [four];
+    await bench.publish({ '/five': 'five' });
+    bench.nowMillis += limits.siteAnnouncedMillis;
+    await bench.site.announce(setOf({}), anything);
+    expect(await bench.site.has(four)).toBe(true);
+    let bytes = 0;
+    const scarce = {
+      ...anything,
+      requireMore: (more: number) => {
+        if (bench.keptBytes + more > 9) throw refusal('quota.exceeded', 'no room');
+        bytes = more;
+      },
+    };
+    await bench.site.announce(setOf({ '/six': 'sixth' }), scarce);
+    expect([bytes, await bench.site.has(four)]).toEqual([5, false]);
+    const most = bench.site.announce(setOf({ '/seven': 'seventh' }), scarce);
+    await expect(most).rejects.toThrow('no room');
   });
 
   it('[living 3.4] count as they are kept, in all their forms', async () => {
