@@ -9,7 +9,7 @@ import type { TableId } from '../schema/ids.ts';
 import { logLineOf } from '../schema/migration-log.ts';
 import { addedDefaults, type MigrationPlan } from '../schema/migration-plan.ts';
 import type { MigrationStep } from '../schema/migration-steps.ts';
-import { planDeclared } from '../schema/plan-declared.ts';
+import { planBack, planDeclared } from '../schema/plan-declared.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
@@ -86,7 +86,7 @@ export function allowUpdate(core: DatabaseCore, update: ProgramUpdate): AllowedU
     }
     requireSpace(core);
     requireEnv(loaded.definition, core.env(loaded.hash));
-    const plan = requirePlan(core, loaded.definition);
+    const plan = requirePlan(core, loaded.definition, permission.isRollback);
     checkPermission(core, permission, plan.breaksClients, update);
     return { update, plan };
   } catch (error) {
@@ -137,8 +137,10 @@ export function tryUpdate(core: DatabaseCore, loaded: LoadedProgram): AllowedUpd
 export function requirePlan(
   { program, store }: DatabaseCore,
   next: ModuleDefinition,
+  isRollback = false,
 ): AllowedUpdate['plan'] {
-  const plan = planDeclared(program.definition, next, appliedMigrations(store));
+  const planOf = isRollback ? planBack : planDeclared;
+  const plan = planOf(program.definition, next, appliedMigrations(store));
   if (plan.kind !== 'manual') return plan;
   const text = `Database update rejected: ${rejectionText(plan.reason)}`;
   throw refusal('migration.refused', text);

@@ -299,7 +299,8 @@ function isUpdateHead(json: unknown): json is UpdateHead {
 const programKinds: KeysOf<ProgramSource['kind']> = { js: true, wasm: true };
 const policies: KeysOf<UpdatePermission['policy']> = { compatible: true, breakClients: true };
 
-function isPermission({ policy, token }: Fields): boolean {
+function isPermission({ policy, token, isRollback = false }: Fields): boolean {
+  if (typeof isRollback !== 'boolean') return false;
   return isKeyOf(policies, policy) && (token === undefined || isString(token));
 }
 

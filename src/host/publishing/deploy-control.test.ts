@@ -5,9 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../../test/support/build-text.ts';
 import { sourceOf, type Version } from '../../../test/support/deploy-versions.ts';
 import { hostOptions } from '../../../test/support/host-options.ts';
+import { filesOf, inFolder } from '../../../test/support/migration-program.ts';
+import { buildModule } from '../../bundle/build-module.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
 import { Host } from '../host.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
+import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import type { PublishRequest } from './publish-request.ts';
 
 const ada: HostCaller = { identity: callerIdentity(1n), payload: '{}', isAnonymous: false };
@@ -129,5 +132,88 @@ describe('[living 5.11] a roll back', () => {
   it('has messages of at most 1,024 bytes', async () => {
     const refused = publish({ word: 'one' }, { message: 'ä'.repeat(513) });
     await expect(refused).rejects.toThrow('The message of a deploy has at most 1024 bytes');
+  });
+});
+
+describe('[living 5.11] a roll back over a migration', () => {
+  const moduleOf = (column: string) => `
+    import { schema, t, table } from 'reducerdb/server';
+    const note = table({ public: true }, { id: t.u64().primaryKey(), ${column} });
+    const db = schema({ note });
+    export default db;
+    export const init = db.init((ctx) => {
+      ctx.db.note.insert({ id: 1n, size: 7 } as never);
+    });
+  `;
+  const before = moduleOf('size: t.u32()');
+  const after = moduleOf('label: t.string()');
+  const steps = `
+    steps: (m) => [
+      m.renameColumn('note', 'size', 'label'),
+      m.changeColumn('note', 'label', { using: (old) => 'size ' + old.size }),
+    ],`;
+  const down = `
+    down: (m) => [
+      m.renameColumn('note', 'label', 'size'),
+      m.changeColumn('note', 'size', { using: (old) => Number(old.label.slice(5)) }),
+    ],`;
+
+  const publishBytes = async (bytes: Uint8Array, more: Partial<PublishRequest> = {}) => {
+    const program = { kind: 'js', bytes } as const;
+    const { token } = host.databases.length > 0 ? await tokenOf(program) : { token: undefined };
+    return host.publish({
+      ...{ caller: ada, target: 'shop', program, clear: false, confirmMillis: 5_000 },
+      ...{ policy: token === undefined ? 'compatible' : 'breakClients', token },
+      ...more,
+    });
+  };
+
+  /** A database that has applied a migration which declares this. */
+  async function migrated(options: string): Promise<void> {
+    await publishBytes((await buildText(before)).bytes);
+    const files = await filesOf({
+      module: after,
+      migrations: [{ id: '0001-labels', before, options }],
+    });
+    const build = async (folder: string) => (await buildModule(folder)).program;
+    const bytes = await inFolder(files, build);
+    const canary = publishBytes(bytes, { canarySeconds: 60 });
+    await expect(canary).rejects.toThrow('it applies migrations (0001-labels)');
+    await publishBytes(bytes);
+  }
+
+  const count = async (sql: string): Promise<number> => {
+    const database = host.database('shop');
+    const outcome = await database.handle.query({
+      caller: host.callerFor(ada, database),
+      connection: temporaryConnection(),
+      ...{ sql, confirmed: true },
+    });
+    if (outcome.kind === 'failed') throw new Error(outcome.error.message);
+    return outcome.rowCount;
+  };
+
+  it('runs its steps down', async () => {
+    await migrated(`${steps}${down}`);
+    const { deploys } = await host.deploys.list(ada, host.database('shop'));
+    expect(deploys.map(({ migrations }) => migrations)).toEqual([[], ['0001-labels']]);
+    expect(await count("SELECT * FROM note WHERE label = 'size 7'")).toBe(1);
+    const { token, text } = await host.deploys.plan(ada, host.database('shop'));
+    expect(text).toContain('0001-labels');
+    await host.deploys.rollBack(ada, host.database('shop'), {
+      ...{ number: undefined, message: '', confirmMillis: 5_000 },
+      permission: { policy: 'breakClients', token },
+    });
+    const { definition, applied } = await host.database('shop').handle.describe();
+    const columns = definition.tables[0]?.columns.map(({ name }) => name);
+    expect([columns, applied ?? []]).toEqual([['id', 'size'], []]);
+    expect(await count('SELECT * FROM note WHERE size = 7')).toBe(1);
+  });
+
+  it('is refused where it declares no way, and says so', async () => {
+    await migrated(steps);
+    const refused = host.deploys.plan(ada, host.database('shop'));
+    await expect(refused).rejects.toThrow('migration 0001-labels cannot be undone');
+    await expect(refused).rejects.toThrow('backup restore latest');
   });
 });

@@ -1,6 +1,7 @@
 import { type Refusal, refusal } from '../../database/outcome.ts';
 import { definitionOf } from '../../database/program.ts';
 import { ownerRights } from '../../database/rights.ts';
+import { planBack } from '../../schema/plan-declared.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { asCaller, type DatabaseIdentity, databaseAsCaller } from '../../values/identity-roles.ts';
 import type { RunningDatabases } from '../databases/running-databases.ts';
@@ -189,12 +190,14 @@ export class DeployControl {
     const { identity, owner } = record;
     const { handle } = running.entry(identity);
     const caller = { identity: asCaller(owner), rights: ownerRights, jwtPayload: '' };
-    const { definition, schemaVersion } = await handle.describe();
+    const { definition, schemaVersion, applied = [] } = await handle.describe();
     const earlier = definitionOf(await running.examine(identity, program));
     const tables = await handle.tables(caller);
     const rowCounts = new Map(tables.map(({ table, size }) => [table, size?.rowCount ?? 0]));
-    const losses = lossesOf(definition, earlier, rowCounts);
-    const plan = await handle.plan(program);
+    // What `down` steps make of rows, they have declared.
+    const isDeclared = planBack(definition, earlier, applied).kind === 'declared';
+    const losses = isDeclared ? [] : lossesOf(definition, earlier, rowCounts);
+    const plan = await handle.plan(program, true);
     if (plan.kind === 'automatic' && losses.length === 0) return plan;
     const reason = plan.kind === 'manual' ? plan.reason.trim() : '';
     const lines = [

@@ -26,6 +26,7 @@ export interface DeployFacts {
   readonly generation: number;
   readonly micros: bigint;
   readonly plan: string;
+  readonly migrations: readonly string[];
   /** The set of static files that is served, and what becomes of it. */
   readonly served: string | undefined;
   readonly choice: StaticChoice | undefined;
@@ -35,13 +36,12 @@ export interface DeployFacts {
 
 export function nextDeploy(order: DeployOrder, facts: DeployFacts): NextDeploy {
   const { kind, by, message, of, canarySeconds: seconds } = order;
-  const { program, generation, micros, plan, served, choice, before } = facts;
+  const { program, generation, micros, plan, migrations, served, choice, before } = facts;
   return {
-    ...{ kind, program, generation, message, of },
+    ...{ kind, program, generation, message, of, migrations },
     micros: Number(micros),
     by: by === undefined ? undefined : identityToHex(by),
     plan: shortened(plan, limits.deployPlanBytesMax),
-    migrations: [],
     staticSet: choice === undefined ? served : setOf(choice),
     canary: seconds === undefined ? undefined : { seconds, state: 'watched', reason: '', before },
   };
@@ -85,9 +85,12 @@ export function checkCanary(
 /** Throws `Refusal` `publish.invalid` where going back could fail, or lose something. */
 export function checkWayBack(
   { canarySeconds }: DeployOrder,
-  { before, after }: PlannedUpdate,
+  { before, after, migrations }: PlannedUpdate,
 ): void {
   if (canarySeconds === undefined) return;
+  if (migrations.length > 0) {
+    throw noCanary(`it applies migrations (${migrations.join(', ')}): publish them before`);
+  }
   const fault = wayBackFault(before, after);
   if (fault !== undefined) {
     throw noCanary(`the change could not be taken back by itself:\n${fault}`);

@@ -265,8 +265,8 @@ export class Publisher {
     let deploy: StagedDeploy | undefined;
     const planned = async (plan: PlannedUpdate): Promise<void> => {
       checkWayBack(order.deploy, plan);
-      const { program, text } = plan;
-      const facts = { program, plan: text, generation, served, choice };
+      const { program, text, migrations } = plan;
+      const facts = { program, plan: text, migrations, generation, served, choice };
       deploy = await this.#stageDeploy(identity, order.deploy, facts);
     };
     try {
@@ -279,7 +279,8 @@ export class Publisher {
         await values?.stage(publish);
       }
       this.#options.env.replaces(identity);
-      await handle.update(program, { policy, token }, confirmMillis, { planned });
+      const isRollback = order.deploy.kind === 'rolled-back';
+      await handle.update(program, { policy, token, isRollback }, confirmMillis, { planned });
       await values?.done();
     } catch (error) {
       staged?.undone();
@@ -502,7 +503,9 @@ export class Publisher {
       if (choice !== undefined) staged = await this.#stage(record, choice, publish);
       const isNew = order.kind === 'created';
       const served = isNew ? undefined : (await sites.served(identity)).setId;
-      const facts = { program: initialProgram, generation, plan: '', served, choice };
+      const migrations = definition.migrations.map(({ id }) => id);
+      const nothing = { plan: '', migrations };
+      const facts = { program: initialProgram, generation, ...nothing, served, choice };
       deploy = await this.#stageDeploy(identity, order, facts);
       await registry.exclusively(() => registry.putDatabase(record));
     } catch (error) {

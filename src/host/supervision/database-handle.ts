@@ -96,8 +96,8 @@ export interface DatabaseHandle {
    * once when the database does not serve and will not; a database that starts is waited for.
    */
   live(options: LiveOptions, sink: LiveSink): LiveConnection;
-  /** Plans a publish of `program`; runs nothing of it but its description. */
-  plan(program: ProgramSource): Promise<PlanOutcome>;
+  /** Plans a publish of `program`, or going back to it; runs nothing but its description. */
+  plan(program: ProgramSource, isRollback?: boolean): Promise<PlanOutcome>;
   /**
    * Replaces the program and migrates the tables in one transaction; resolves when it is durable.
    * Rejects with `Refusal` and leaves everything as it was when the plan is refused or fails;

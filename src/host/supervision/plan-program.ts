@@ -3,7 +3,7 @@ import { definitionOf } from '../../database/program.ts';
 import { hashHex, migrationToken, type ProgramHash } from '../../database/program-hash.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import { rejectionText } from '../../database/update-program.ts';
-import { planDeclared } from '../../schema/plan-declared.ts';
+import { planBack, planDeclared } from '../../schema/plan-declared.ts';
 import { planText } from '../../schema/plan-text.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
@@ -14,13 +14,15 @@ export interface PlanOptions {
   readonly hash: ProgramHash;
   /** The definition of the program, as it was examined. */
   readonly examined: Uint8Array;
+  /** See `UpdatePermission`. */
+  readonly isRollback?: boolean | undefined;
 }
 
 /** Plans the publishing of `program` over the running one. */
 export async function planProgram(
   program: ProgramSource,
   { definition, programHash, applied = [] }: DatabaseDescription,
-  { identity, hash, examined }: PlanOptions,
+  { identity, hash, examined, isRollback = false }: PlanOptions,
 ): Promise<PlanOutcome> {
   const next = definitionOf(examined);
   const nextHash = hashHex(await programHashInSlices(program.bytes));
@@ -28,21 +30,25 @@ export async function planProgram(
   if (nextHash === programHash) {
     return { kind: 'automatic', text: '', colouredText: '', breaksClients: false, token };
   }
-  const plan = planDeclared(definition, next, applied);
+  const plan = planOf(isRollback)(definition, next, applied);
   if (plan.kind === 'manual') return { kind: 'manual', reason: rejectionText(plan.reason) };
   const { text, breaksClients } = plan;
   const colouredText = plan.kind === 'declared' ? plan.colouredText : planText(plan.steps, 'ansi');
   return { kind: 'automatic', text, colouredText, breaksClients, token };
 }
 
+function planOf(isRollback: boolean): typeof planDeclared {
+  return isRollback ? planBack : planDeclared;
+}
+
 /** What an update that was examined will do. */
 export function plannedUpdate(
   { definition: before, applied = [] }: DatabaseDescription,
   examined: Uint8Array,
-  program: string,
+  { program, isRollback = false }: { readonly program: string; readonly isRollback?: boolean },
 ): PlannedUpdate {
   const after = definitionOf(examined);
-  const plan = planDeclared(before, after, applied);
+  const plan = planOf(isRollback)(before, after, applied);
   const migrations = plan.kind === 'declared' ? plan.added.map(({ id }) => id) : [];
   return { before, after, program, text: plan.kind === 'manual' ? '' : plan.text, migrations };
 }

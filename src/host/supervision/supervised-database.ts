@@ -294,9 +294,9 @@ export class SupervisedDatabase implements DatabaseHandle {
     return reply.program;
   }
 
-  async plan(program: ProgramSource): Promise<PlanOutcome> {
+  async plan(program: ProgramSource, isRollback?: boolean): Promise<PlanOutcome> {
     const examined = await this.#options.examine(program);
-    return planProgram(program, await this.describe(), { ...this.#options, examined });
+    return planProgram(program, await this.describe(), { ...this.#options, examined, isRollback });
   }
 
   async update(
@@ -310,7 +310,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const nextHash = hashHex(await programHashInSlices(program.bytes));
     if (nextHash === description.programHash) return { endsConnections: false };
     const examined = await this.#options.examine(program);
-    await planned?.(plannedUpdate(description, examined, nextHash));
+    await planned?.(plannedUpdate(description, examined, { program: nextHash, ...permission }));
     const update = { kind: 'update', program, permission } as const;
     const reply = this.#cancelable(update, false, signal, onProgress);
     const last = () => ({ write: this.#lastWrite, offset: this.#offset });
