@@ -155,6 +155,9 @@ export class Connection implements LiveSink, SocketEvents {
       case 'database':
         this.#closeWith(1001, 'module exited');
         return;
+      case 'schema':
+        this.#closeWith(1001, 'schema changed');
+        return;
       default:
         unreachable(reason);
     }

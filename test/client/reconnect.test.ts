@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { ConnectionLostError, IdentityChangedError } from '../../src/client/errors.ts';
+import { rowListOf } from '../../src/protocol/row-list.ts';
 import {
   committed,
   hero,
   liveRig,
   log,
   makeRig,
+  rowsOf,
   schemaText,
   settled,
   tableRows,
@@ -268,6 +270,65 @@ describe('a database that was published anew', () => {
     section('ExplicitNames').entries.push({ Table: names });
     return JSON.stringify(json);
   }
+
+  /** The schema with a column `fame` at the end of `hero`. */
+  function withFame(): string {
+    const json = JSON.parse(schemaText);
+    const section = (kind: string) => json.sections.find((each: object) => kind in each)[kind];
+    const { product_type_ref: ref } = section('Tables').find(
+      (each: { source_name: string }) => each.source_name === 'hero',
+    );
+    const column = { name: { some: 'fame' }, algebraic_type: { U32: [] } };
+    section('Typespace').types[ref].Product.elements.push(column);
+    return JSON.stringify(json);
+  }
+
+  /** Rows of that table, as a server encodes them: the new column is the last. */
+  function famous(...rows: readonly (readonly [row: ReturnType<typeof hero>, fame: number])[]) {
+    const encoded = rows.map(([row, fame]) => {
+      const { data } = rowsOf('hero', [row]);
+      return Uint8Array.of(...data, fame, 0, 0, 0);
+    });
+    return { table: 'hero', rows: rowListOf(encoded) };
+  }
+
+  it('[living 5.9] keeps its rows on screen until those of the new schema are there', async () => {
+    const rig = makeRig({ schema: undefined as never });
+    const path = '/v1/database/tavern/schema';
+    rig.platform.answers.set(path, { status: 200, text: schemaText });
+    const { client } = rig;
+    const watched = client.watch(all);
+    watched.subscribe(() => {});
+    await settled();
+    await rig.socket.open();
+    await rig.socket.welcome();
+    await rig.socket.apply(0, tableRows('hero', hero(1), hero(2)));
+    const shown = () => watched.get().rows.map((row) => row as typeof row & { fame?: number });
+    rig.platform.answers.set(path, { status: 200, text: withFame() });
+    await rig.socket.drop(new Error('schema changed'));
+    expect(client.state.get()).toMatchObject({
+      kind: 'waiting',
+      retryAt: rig.platform.now() + 250,
+    });
+    expect(watched.get()).toMatchObject({ isReady: true, isStale: true });
+    expect(shown().map(({ id, fame }) => [id, fame])).toEqual([
+      [1, undefined],
+      [2, undefined],
+    ]);
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect(shown()).toHaveLength(2);
+    const lines = log(client);
+    await rig.socket.apply(0, famous([hero(1), 7], [hero(2), 0]));
+    expect(shown().map(({ id, fame }) => [id, fame])).toEqual([
+      [1, 7],
+      [2, 0],
+    ]);
+    expect(watched.get()).toMatchObject({ isReady: true, isStale: false });
+    expect(lines).toEqual(['Reconnected ~ 1 hero 1 > hero 1', 'Reconnected ~ 2 hero 2 > hero 2']);
+    expect(rig.platform.reported).toEqual([]);
+  });
 
   it.each([true, false])(
     '[client-sdk 12] is read anew for a new connection (sets: %s)',

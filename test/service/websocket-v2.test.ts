@@ -401,7 +401,7 @@ describe('what closes a connection', () => {
     expect(await one.client.ended).toEqual({ code: 1001, reason: 'module exited' });
   });
 
-  it('[subscriptions 13, migrations 12.3, 12.4] an update that breaks clients: 1001; any other leaves them', async () => {
+  it('[subscriptions 13, migrations 12.3, 12.4, living 5.9] an update that breaks clients: 1001; any other leaves them', async () => {
     await publish('changing');
     const one = await client({ database: 'changing' });
     one.subscribe(1, 0, 'SELECT * FROM seat');
@@ -420,7 +420,7 @@ describe('what closes a connection', () => {
     const { status, text } = await running.upload('changing', breaking, owner, query);
     expect(text).toContain('Success');
     expect(status).toBe(200);
-    expect(await one.client.ended).toEqual({ code: 1001, reason: 'module exited' });
+    expect(await one.client.ended).toEqual({ code: 1001, reason: 'schema changed' });
     const next = await client({ database: 'changing' });
     next.subscribe(1, 0, 'SELECT * FROM seat');
     await next.expect('subscribeApplied');

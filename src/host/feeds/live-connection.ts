@@ -60,10 +60,10 @@ export interface LiveSink {
 }
 
 /**
- * `refused`: `client_connected` rejected the client. `database`: it stopped, was deleted, crashed,
- * or an update broke its clients. `slow`: too much waits to become durable.
+ * `refused`: `client_connected` rejected the client. `database`: it stopped, was deleted or
+ * crashed. `schema`: an update broke its clients. `slow`: too much waits to become durable.
  */
-export type LiveEnd = 'refused' | 'database' | 'slow';
+export type LiveEnd = 'refused' | 'database' | 'schema' | 'slow';
 
 /**
  * A request of a door, which gets the same object back with the answer: what the database is asked,
