@@ -160,7 +160,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     const program = await buildText(shopModule());
     await expect(publish({ caller: bob })).rejects.toThrow(refused('update database'));
     await expect(publish({ caller: bob, clear: true })).rejects.toThrow(refused('reset database'));
-    await expect(host.planPublish(bob, 'shop', program)).rejects.toThrow('update database');
+    expect(() => host.plans.plan(bob, host.database('shop'), program)).toThrow('update database');
     await expect(host.reset(bob, 'shop', undefined)).rejects.toThrow(refused('reset database'));
     await expect(host.remove(bob, 'shop')).rejects.toThrow(refused('delete database'));
     await expect(host.setLock(bob, 'shop', true)).rejects.toThrow(refused('delete database'));

@@ -34,6 +34,7 @@ import type { ServiceOutbound } from './outbound/outbound.ts';
 import { publicOnly } from './outbound/outbound-rules.ts';
 import { OutboundThread } from './outbound/outbound-thread.ts';
 import type { DeployControl } from './publishing/deploy-control.ts';
+import { PlanControl } from './publishing/plan-control.ts';
 import type { Publisher } from './publishing/publish.ts';
 import type { PublishOutcome, PublishRequest } from './publishing/publish-request.ts';
 import { Access } from './registry/access.ts';
@@ -55,7 +56,7 @@ import { localPlacement } from './seats/local-placement.ts';
 import type { Placement } from './seats/placement.ts';
 import type { Sites } from './sites/sites.ts';
 import { OwnKeeping } from './snapshots/own-keeping.ts';
-import type { PlanOutcome, ProgramSource } from './supervision/database-handle.ts';
+import type { ProgramSource } from './supervision/database-handle.ts';
 import { RowTexts } from './transfer/row-texts.ts';
 import { LocalRows, RowThread } from './transfer/row-thread.ts';
 import { TransferControl } from './transfer/transfer-control.ts';
@@ -66,6 +67,7 @@ interface HostParts {
   readonly registry: Registry;
   readonly running: RunningDatabases;
   readonly publisher: Publisher;
+  readonly plans: PlanControl;
   readonly access: Access;
   readonly grants: Grants;
   readonly audit: AuditLog;
@@ -110,6 +112,8 @@ export class Host {
   readonly #publisher: Publisher;
   /** Decides who can do what. */
   readonly access: Access;
+  /** What publishes would do. */
+  readonly plans: PlanControl;
   /** Roles and limited tokens that owners give to others. */
   readonly grants: Grants;
   readonly audit: AuditLog;
@@ -147,6 +151,7 @@ export class Host {
     this.#running = running;
     this.#publisher = publisher;
     this.access = access;
+    this.plans = parts.plans;
     this.grants = grants;
     this.audit = audit;
     this.quotas = quotas;
@@ -224,7 +229,6 @@ export class Host {
       ...{ registry, access, audit, running, jobs, holds, files, turns: publisher },
     });
     const env = new EnvControl({ registry, access, audit, env: envStore, staged });
-    const rules = { access, grants, audit, quotas };
     const texts = new RowTexts(options.placement === 'local' ? new LocalRows() : new RowThread());
     const transfer = new TransferControl({ access, audit, texts });
     const backups = Backups.open(
@@ -240,8 +244,9 @@ export class Host {
       ...{ deploys: publishing.control, canaries: publishing.canaries },
       ...{ schedules, jobs, ...histories, transfer, backups, env, envStore },
       ...{ outbound, sites, changes, ledger: new LedgerControl(ledger, { access, registry }) },
+      plans: new PlanControl({ access, running }),
     };
-    return new Host({ registry, running, publisher, ...rules, ...rest });
+    return new Host({ registry, running, publisher, access, grants, audit, quotas, ...rest });
   }
 
   /** `close` comes soon: aborts procedures that wait, and imports, so that they answer before. */
@@ -355,16 +360,6 @@ export class Host {
   }
 
   /** Plans a publish without doing it; action `update database`. */
-  async planPublish(
-    caller: HostCaller,
-    target: string,
-    program: ProgramSource,
-  ): Promise<PlanOutcome> {
-    const database = this.database(target);
-    this.access.require(caller, database, 'update');
-    return database.handle.plan(program);
-  }
-
   /** Drops all rows and starts again from `program`, or from the current one. */
   async reset(
     caller: HostCaller,

@@ -69,10 +69,16 @@ export async function prePublish(exchange: Exchange, context: HttpContext): Prom
   const named = exchange.query.oneOf('pretty_print_style', styles);
   const style = exchange.query.oneOf('style', styles) ?? named ?? 'AnsiColor';
   const kind = programKind(exchange);
+  const wantsDefinition = exchange.query.boolean('definition', false);
   const { host } = context;
-  host.access.require(callerOf(exchange), host.database(targetOf(exchange)), 'update');
+  const by = callerOf(exchange);
+  host.access.require(by, host.database(targetOf(exchange)), 'update');
   const program = { kind, bytes: await exchange.body(context.programBytesMax) };
-  const plan = await context.host.planPublish(callerOf(exchange), targetOf(exchange), program);
+  const database = host.database(targetOf(exchange));
+  const plan = await host.plans.plan(by, database, program);
+  const more = wantsDefinition
+    ? { definition: Buffer.from(await host.plans.described(by, database)).toString('base64') }
+    : {};
   const body =
     plan.kind === 'automatic'
       ? {
@@ -81,9 +87,10 @@ export async function prePublish(exchange: Exchange, context: HttpContext): Prom
             break_clients: plan.breaksClients,
             token: plan.token,
             major_version_upgrade: false,
+            ...more,
           },
         }
-      : { ManualMigrate: { reason: plan.reason, major_version_upgrade: false } };
+      : { ManualMigrate: { reason: plan.reason, major_version_upgrade: false, ...more } };
   return json(200, JSON.stringify(body));
 }
 

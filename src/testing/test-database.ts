@@ -9,6 +9,7 @@ import { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import { type AllowedPlace, parseAllowedPlace } from '../host/outbound/outbound-rules.ts';
 import type { RequestedEnv } from '../host/publishing/publish-request.ts';
+import type { PlanOutcome, ProgramSource } from '../host/supervision/database-handle.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { fullTablesOf } from '../schema/flatten.ts';
 import type { Request, RequestInit, SyncResponse } from '../server/http-messages.ts';
@@ -159,7 +160,7 @@ export class TestDatabase<M = AnyModule> {
     const caller = callerOf(this.owner);
     const source = { kind: 'js', bytes: program } as const;
     const isFirst = this.#host.databasesOwnedBy(asOwner(caller.identity)).length === 0;
-    const plan = isFirst ? undefined : await this.#host.planPublish(caller, databaseName, source);
+    const plan = isFirst ? undefined : await this.#plan(source);
     await this.#host.publish({
       caller,
       target: databaseName,
@@ -171,6 +172,11 @@ export class TestDatabase<M = AnyModule> {
       env: this.#valuesIn(module),
     });
     await this.#requests.rest();
+  }
+
+  #plan(source: ProgramSource): Promise<PlanOutcome> {
+    const database = this.#host.database(databaseName);
+    return this.#host.plans.plan(callerOf(this.owner), database, source);
   }
 
   /**

@@ -114,7 +114,9 @@ export class AgentHost {
   async publish(target: string, text = libraryModule, caller = ada): Promise<void> {
     const program = await buildText(text);
     const policy = 'breakClients' as const;
-    const plan = await this.host.planPublish(caller, target, program).catch(() => undefined);
+    const plan = await Promise.resolve()
+      .then(() => this.host.plans.plan(caller, this.host.database(target), program))
+      .catch(() => undefined);
     const token = plan?.kind === 'automatic' ? plan.token : undefined;
     const request = { caller, target, program, clear: false, policy, token, confirmMillis: 5_000 };
     await this.host.publish(request);

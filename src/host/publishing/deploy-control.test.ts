@@ -40,7 +40,7 @@ async function publish(version: Version, more: Partial<PublishRequest> = {}) {
 }
 
 async function tokenOf(program: PublishRequest['program']) {
-  const plan = await host.planPublish(ada, 'shop', program);
+  const plan = await host.plans.plan(ada, host.database('shop'), program);
   return { token: plan.kind === 'automatic' ? plan.token : undefined };
 }
 

@@ -11,7 +11,7 @@ export interface PublishRequest {
   /** Resets an existing database instead of updating it. */
   readonly clear: boolean;
   readonly policy: 'compatible' | 'breakClients';
-  /** Migration token that `planPublish` returned; needed with `breakClients`. */
+  /** Migration token that a plan returned; needed with `breakClients`. */
   readonly token: string | undefined;
   /** Values of the configuration, which are set with the program, or not at all. */
   readonly env?: readonly RequestedEnv[];
