@@ -47,6 +47,8 @@ export const limits = {
   columnCountMax: 1024,
   /** Rows of each table that a plan of a publish shows before and after. */
   trialSamplesMax: 3,
+  /** Bytes of a row that it shows; longer ones are left out. */
+  trialSampleBytesMax: 16 * kibibyte,
   /** Row-level security filters of one module. */
   rowFilterCountMax: 1024,
   /** Values of the configuration of one database, and the UTF-8 bytes of one of them. */

@@ -244,7 +244,8 @@ class LiveRows implements TestWatch<Row>, LiveSink {
 
 const endTexts: Readonly<Record<LiveEnd, string>> = {
   refused: 'the watch has ended: `client_connected` of the module rejected the caller',
-  database: 'the watch has ended: the database was published with a change that breaks clients',
+  database: 'the watch has ended: the database has stopped',
+  schema: 'the watch has ended: the database was published with a change that breaks clients',
   slow: 'the watch has ended: too much waited to become durable',
 };
 

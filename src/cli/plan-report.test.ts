@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { type Trial, trialText } from './plan-report.ts';
+
+const nothing: Trial = {
+  tables: [],
+  conflicts: [],
+  assertions: [],
+  failure: null,
+  clients_disconnected: 0,
+  memory_bytes: 0,
+  seconds: 0.001,
+  online: false,
+};
+
+describe('a trial run as people see it', () => {
+  it('[living 5.10] shows rows before and after, also of several tables', () => {
+    const split = {
+      before: 'user',
+      after: 'person',
+      rows_before: 2,
+      rows_after: 1,
+      samples: [
+        {
+          before: { id: 1, name: 'Ada L' },
+          after: [
+            { table: 'person', row: { id: 1, first: 'Ada' } },
+            { table: 'surname', row: null },
+          ],
+        },
+        { before: { id: 2, name: '' }, after: [] },
+      ],
+    };
+    const made = { before: null, after: 'surname', rows_before: 0, rows_after: 1, samples: [] };
+    const gone = { before: 'log', after: null, rows_before: 7, rows_after: 0, samples: [] };
+    expect(trialText({ ...nothing, tables: [split, made, gone] })).toBe(
+      `Tried on the rows of this moment, and thrown away:
+  user → person: 2 rows, 1 row afterwards
+    {"id":1,"name":"Ada L"}
+      → {"id":1,"first":"Ada"}
+      → surname (a long row)
+    {"id":2,"name":""}
+      → no row
+  surname: new, 1 row
+  log: 7 rows, dropped
+
+0 clients are disconnected. It takes about 0 bytes of memory and 0.001 s; calls wait meanwhile.`,
+    );
+  });
+
+  it('[living 5.10] shows conflicts, assertions and the failure', () => {
+    const conflict = {
+      table: 'user',
+      constraint: 'user_email_key',
+      columns: ['email'],
+      groups: [{ value: '"a@b"', rows: 3 }],
+      more: 2,
+    };
+    const text = trialText({
+      ...nothing,
+      conflicts: [conflict],
+      assertions: [
+        { migration: '0002-a', text: 'all have a name', holds: true },
+        { migration: '0003-b', text: 'no sum has changed', holds: false },
+      ],
+      failure: 'no sum has changed: it does not hold',
+      clients_disconnected: 1,
+      memory_bytes: 2048,
+      online: true,
+    });
+    expect(text.split('\n').slice(1)).toEqual([
+      '  no rows are touched',
+      '',
+      'Rows that are equal where none may be:',
+      '  user_email_key, [email] of table user',
+      '    "a@b" appears 3 times',
+      '    and 2 more',
+      '',
+      'Assertions:',
+      '  ✓ 0002-a: all have a name',
+      '  ✗ 0003-b: no sum has changed',
+      '',
+      '1 client is disconnected. It takes about 2 KiB of memory and 0.001 s; calls go on meanwhile.',
+      '',
+      'It would fail: no sum has changed: it does not hold',
+    ]);
+  });
+});
