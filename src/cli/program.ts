@@ -21,6 +21,7 @@ import { addLock } from './commands/lock.ts';
 import { addLogin } from './commands/login.ts';
 import { addLogs } from './commands/logs.ts';
 import { addMcp } from './commands/mcp.ts';
+import { addMigrate } from './commands/migrate.ts';
 import { addMigrateFromSpacetimedb } from './commands/migrate-from-spacetimedb.ts';
 import { addPublish } from './commands/publish.ts';
 import { addQuota } from './commands/quota.ts';
@@ -66,6 +67,7 @@ export function makeProgram(io: Io): Command {
     addInit,
     addBuild,
     addGenerate,
+    addMigrate,
     addPublish,
     addDeploys,
     addCall,
