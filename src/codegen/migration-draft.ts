@@ -27,6 +27,8 @@ export type DraftStep =
   | {
       readonly kind: 'changeColumn';
       readonly table: string;
+      /** The name of the table before the migration. */
+      readonly oldTable: string;
       readonly from: DraftColumn;
       readonly column: DraftColumn;
     }
@@ -93,7 +95,8 @@ function columnSteps(pair: TablePair, answers: RenameAnswers): DraftStep[] {
     if (isSameType(from, to, pair)) continue;
     const before = draftColumn(pair.old, from);
     const column = { ...draftColumn(pair.next, to), name: from.sourceName };
-    steps.push({ kind: 'changeColumn', table, from: before, column });
+    const oldTable = pair.old.table.sourceName;
+    steps.push({ kind: 'changeColumn', table, oldTable, from: before, column });
   }
   const order = pair.next.table.columns;
   const stays = kept.map(([, to]) => to);

@@ -99,8 +99,8 @@ function stepText(step: DraftStep, { before, after, stubs }: StepPlace): string 
       return call('addColumn', quoted(table), quoted(column.name), optionText('fill', text));
     }
     case 'changeColumn': {
-      const { table, from, column } = step;
-      const { text, isStub } = usingFunction(from, column, { table, before, after });
+      const { table, oldTable, from, column } = step;
+      const { text, isStub } = usingFunction(from, column, { table, oldTable, before, after });
       if (isStub) stubs.push(`changeColumn ${table}.${column.name}`);
       return call('changeColumn', quoted(table), quoted(column.name), optionText('using', text));
     }

@@ -26,16 +26,26 @@ export function fillFunction(
   return stub(`${table}.${name}`, types.of(type, typespace));
 }
 
+interface UsingPlace {
+  /** The table as it is called by then, and as it was called before the migration. */
+  readonly table: string;
+  readonly oldTable: string;
+  readonly before: ModuleTypeTexts;
+  readonly after: ModuleTypeTexts;
+}
+
 /** What becomes of the value that a row has in a column. */
 export function usingFunction(
   from: DraftColumn,
   to: DraftColumn,
-  { table, before, after }: { table: string; before: ModuleTypeTexts; after: ModuleTypeTexts },
+  { table, oldTable, before, after }: UsingPlace,
 ): DraftFunction {
   const key = keyText(from.name);
   const old = key === from.name ? `old.${key}` : `old[${key}]`;
   const value = conversion(old, from, to);
-  if (value !== undefined) return { text: `(old) => ${value}`, isStub: false };
+  // The type of a row follows from the name of its table, unless the table is renamed.
+  const row = table === oldTable ? 'old' : `old: Before[${quoted(oldTable)}]`;
+  if (value !== undefined) return { text: `(${row}) => ${value}`, isStub: false };
   const [was, is] = [before.of(from.type, from.typespace), after.of(to.type, to.typespace)];
   return stub(`${table}.${to.name}`, is, ` of ${old}, ${was}`);
 }

@@ -170,6 +170,14 @@ describe('the steps of a new migration', () => {
     expect(stubs).toEqual(['changeColumn t.c']);
   });
 
+  it('[living 5.1] name the type of the row where the table is renamed', () => {
+    const next = [{ name: 'person', columns: { ...user.columns, age: u32 } }];
+    expect(draft([user], next).steps).toBe(
+      "m.renameTable('user', 'person'),\n" +
+        "m.changeColumn('person', 'age', { using: (old: Before['user']) => old.age }),",
+    );
+  });
+
   it('[living 5.1] are written for no event table', () => {
     const event = { ...user, isEvent: true };
     const changed = { ...event, columns: { id: u64 } };
