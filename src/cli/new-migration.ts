@@ -72,7 +72,7 @@ const nothingNeededText =
 
 function summary({ stepCount, stubs }: MigrationFile): string {
   const steps = stepCount === 1 ? '1 step' : `${stepCount} steps`;
-  if (stubs.length === 0) return `${steps}. Look at them, then publish.`;
+  if (stubs.length === 0) return `${steps}. Read the file, then publish.`;
   const open = stubs.length === 1 ? '1 of them throws' : `${stubs.length} of them throw`;
   return `${steps}; ${open} until you write what it should do.`;
 }

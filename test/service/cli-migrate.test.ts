@@ -141,4 +141,22 @@ export default migration<Before>({
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('no-such')]);
     expect(filesOf(folder)).toEqual([]);
   });
+
+  it('[living 5.1] begins with the last file where there is no database, and on top of none that is not published', async () => {
+    const { folder, database } = await project();
+    await sandbox.ok(['migrate', 'new', 'people', folder, '--database', database, '--yes']);
+    const onTop = await sandbox.run(['migrate', 'new', 'more', folder, '--database', database]);
+    expect([onTop.code, onTop.stderr]).toEqual([
+      1,
+      expect.stringContaining('0001-people is not published yet.'),
+    ]);
+    const module = source(personTable.replace('mail: t.string()', 'mail: t.u8()'));
+    writeFileSync(path.join(folder, 'src/index.ts'), module);
+    const stdout = await sandbox.ok(['migrate', 'new', 'more', folder]);
+    expect(stdout).toContain('migrations/0002-more.ts: 1 step.');
+    const text = readFileSync(path.join(folder, 'migrations/0002-more.ts'), 'utf8');
+    expect(text).toContain(
+      "m.changeColumn('person', 'mail', { using: (old) => Number(old.mail) })",
+    );
+  });
 });
