@@ -17,6 +17,7 @@ const projects = [
   'examples/live-chat/tsconfig.json',
   'examples/helpdesk/tsconfig.json',
   'examples/helpdesk/web/tsconfig.json',
+  'examples/lending/tsconfig.json',
   'examples/agent/tsconfig.json',
   'examples/agent/client/tsconfig.json',
 ];

@@ -34,19 +34,26 @@ export class Api {
   async send(method: string, path: string, request: ApiRequest = {}): Promise<ApiAnswer> {
     const type = typeof request.body === 'string' ? { 'content-type': 'text/plain' } : {};
     const headers = { ...type, ...request.headers };
-    const answer = await this.open(method, path, { ...request, headers });
+    const answer = await this.begun(method, path, { ...request, headers });
     const status = answer.statusCode ?? 0;
-    const isRedirect = status >= 300 && status < 400 && answer.headers.location !== undefined;
-    const isOurs = !isRedirect && !isPage(answer.headers['content-type']);
-    if (!isOurs) answer.destroy();
-    if (isRedirect) throw noAnswer(this.server, new Error('it answers with a redirect'));
-    if (!isOurs) throw notOurs(this.server, status);
     const text = await this.read(answer, request);
     const get = (name: string) => {
       const value = answer.headers[name];
       return typeof value === 'string' ? value : null;
     };
     return { status, ok: status >= 200 && status < 300, headers: { get }, text: async () => text };
+  }
+
+  /** Sends a request; throws where the head of the response shows that no service sent it. */
+  async begun(method: string, path: string, request: ApiRequest = {}): Promise<IncomingMessage> {
+    const answer = await this.open(method, path, request);
+    const status = answer.statusCode ?? 0;
+    const isRedirect = status >= 300 && status < 400 && answer.headers.location !== undefined;
+    const isOurs = !isRedirect && !isPage(answer.headers['content-type']);
+    if (!isOurs) answer.destroy();
+    if (isRedirect) throw noAnswer(this.server, new Error('it answers with a redirect'));
+    if (!isOurs) throw notOurs(this.server, status);
+    return answer;
   }
 
   /** The text of a response; throws when it is cut, or longer than any that a service gives. */
@@ -262,7 +269,7 @@ const tokenAdvice =
 /** No service answers, or the service is not ready yet. */
 export class Unreachable extends CliError {}
 
-function connectionLost({ url }: ServerAddress, cause: unknown): CliError {
+export function connectionLost({ url }: ServerAddress, cause: unknown): CliError {
   return new CliError(`the connection to ${url} was lost`, 1, { cause });
 }
 

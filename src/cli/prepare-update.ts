@@ -1,6 +1,7 @@
-import { boolean, either, object, type Shaped, string } from '../values/json-shape.ts';
+import { boolean, either, object, optional, type Shaped, string } from '../values/json-shape.ts';
 import { type Api, databasePath, readAnswer, statusText } from './api.ts';
 import { CliError, confirm, type Io } from './io.ts';
+import { trialShape } from './plan-report.ts';
 import type { YesKind } from './session.ts';
 
 /** The text where the user has refused a server, or the deletion of rows. */
@@ -32,26 +33,41 @@ export async function prepareUpdate(question: UpdateQuestion): Promise<UpdateCho
   if (database === undefined) return { query: {} };
   if (deleteData === 'always') return clearing(question, database);
   question.io.out('Checking for breaking changes...');
-  const plan = await prePublish(question, database);
+  const { hasColours } = question.io;
+  const plan = await prePublish({ ...question, hasColours }, database);
   if (plan === undefined) return { query: {} };
   if ('ManualMigrate' in plan) return manual(question, database, plan.ManualMigrate.reason);
   return automatic(question, plan.AutoMigrate);
 }
 
-const automaticPlan = object({ migrate_plan: string, break_clients: boolean, token: string });
+const automaticPlan = object({
+  migrate_plan: string,
+  break_clients: boolean,
+  token: string,
+  trial: optional(trialShape),
+});
 
 const shownPlan = either(
   object({ AutoMigrate: automaticPlan }),
   object({ ManualMigrate: object({ reason: string }) }),
 );
 
+export type ShownPlan = Shaped<typeof shownPlan>;
+
+interface PlanQuestion extends Pick<UpdateQuestion, 'api' | 'program'> {
+  readonly hasColours: boolean;
+  /** Whether it is tried on the rows. */
+  readonly isTried?: boolean;
+}
+
 /** The server's plan; `undefined` when there is no such database yet. */
-async function prePublish(
-  { api, io, program }: UpdateQuestion,
+export async function prePublish(
+  { api, program, hasColours, isTried = false }: PlanQuestion,
   database: string,
-): Promise<Shaped<typeof shownPlan> | undefined> {
-  const style = io.hasColours ? 'AnsiColor' : 'NoColor';
-  const where = databasePath(database, `/pre_publish?host_type=Js&style=${style}`);
+): Promise<ShownPlan | undefined> {
+  const style = hasColours ? 'AnsiColor' : 'NoColor';
+  const query = `host_type=Js&style=${style}${isTried ? '&trial=true' : ''}`;
+  const where = databasePath(database, `/pre_publish?${query}`);
   const headers = { 'content-type': 'text/javascript' };
   const answer = await api.send('POST', where, { headers, body: program });
   const text = await answer.text();

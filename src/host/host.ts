@@ -244,7 +244,7 @@ export class Host {
       ...{ deploys: publishing.control, canaries: publishing.canaries },
       ...{ schedules, jobs, ...histories, transfer, backups, env, envStore },
       ...{ outbound, sites, changes, ledger: new LedgerControl(ledger, { access, registry }) },
-      plans: new PlanControl({ access, running }),
+      plans: new PlanControl({ access, running, publisher }),
     };
     return new Host({ registry, running, publisher, access, grants, audit, quotas, ...rest });
   }

@@ -37,6 +37,8 @@ export interface HttpContext {
   readonly figures: () => readonly ServiceFigure[];
   /** Metrics that are recorded continuously. */
   readonly registry: Registry;
+  /** Reports an error that nobody expects, of a response that has begun. */
+  readonly onError: (error: unknown, method: string, path: string) => void;
   /** Aborted when the service stops; endless responses, such as a followed log, end then. */
   readonly stopping: AbortSignal;
 }

@@ -1,14 +1,20 @@
+import type { RequestCaller } from '../auth/caller.ts';
 import { Refusal } from '../database/outcome.ts';
 import { parseDuration } from '../doors/duration.ts';
 import type { Host } from '../host/host.ts';
 import { clearsNothingText, type PublishOutcome } from '../host/publishing/publish-request.ts';
 import type { StaticChoice } from '../host/sites/site.ts';
-import type { ProgramSource, UpdatePermission } from '../host/supervision/database-handle.ts';
+import type {
+  ProgramSource,
+  UpdatePermission,
+  UpdateWatch,
+} from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type ProgramBody, programWithEnv, programWithEnvType } from './env.ts';
 import { badQuery, type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
+import { publishEvents, wantsEvents } from './publish-events.ts';
 
 /** `POST /v1/database` and `PUT /v1/database/:db`: creates, updates, or clears a database. */
 export async function publish(exchange: Exchange, context: HttpContext): Promise<Reply> {
@@ -25,20 +31,45 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
   const message = exchange.query.string('message');
   const canarySeconds = exchange.query.count('canary');
   const kind = programKind(exchange);
-  const who = { caller: callerOf(exchange), target, clear };
-  const outcome = await refusingNames(target, async () => {
+  const caller = callerOf(exchange);
+  const who = { caller, target, clear };
+  const { bytes, env } = await refusingNames(target, async () => {
     context.host.requirePublish(who);
-    const { bytes, env } = await programBody(exchange, context);
-    return context.host.publish({
-      ...who,
-      program: { kind, bytes },
-      ...(env !== undefined && { env }),
-      ...permission,
-      ...{ confirmMillis, static: choice, message, canarySeconds },
-    });
+    return programBody(exchange, context);
   });
+  const request = {
+    ...who,
+    program: { kind, bytes },
+    ...(env !== undefined && { env }),
+    ...permission,
+    ...{ confirmMillis, static: choice, message, canarySeconds },
+  };
   const isAsked = message !== undefined || canarySeconds !== undefined;
-  return published(outcome, isAsked ? { deploy: outcome.deploy ?? null } : {});
+  const run = async (watch: UpdateWatch) => {
+    const work = () => context.host.publish({ ...request, watch });
+    return success(await refusingNames(target, work), isAsked);
+  };
+  if (!wantsEvents(exchange)) {
+    return json(200, JSON.stringify(await run({ signal: exchange.abandoned })));
+  }
+  return publishEvents(exchange, {
+    plan: () => shownPlan(caller, clear ? undefined : target, request.program, context.host),
+    publish: run,
+    onError: (error) => context.onError(error, exchange.method, exchange.path),
+  });
+}
+
+/** The plan as the first event has it; of a database that is new or cleared, there is none. */
+async function shownPlan(
+  caller: RequestCaller,
+  target: string | undefined,
+  program: ProgramSource,
+  host: Host,
+): Promise<object> {
+  if (!exists(host, target)) return { migrate_plan: '', break_clients: false };
+  const plan = await host.plans.plan(caller, host.database(target ?? ''), program);
+  if (plan.kind === 'manual') return { reason: plan.reason };
+  return { migrate_plan: plan.text, break_clients: plan.breaksClients };
 }
 
 /** What a client consents to, and how long it waits. */
@@ -60,44 +91,20 @@ export async function reset(exchange: Exchange, context: HttpContext): Promise<R
   context.host.requireReset(callerOf(exchange), targetOf(exchange));
   const program = { kind, bytes: await exchange.body(context.programBytesMax) };
   const replacement = program.bytes.length === 0 ? undefined : program;
-  return published(await context.host.reset(callerOf(exchange), targetOf(exchange), replacement));
-}
-
-/** `POST /v1/database/:db/pre_publish`: what a publish would do. */
-export async function prePublish(exchange: Exchange, context: HttpContext): Promise<Reply> {
-  const styles = ['AnsiColor', 'NoColor'] as const;
-  const named = exchange.query.oneOf('pretty_print_style', styles);
-  const style = exchange.query.oneOf('style', styles) ?? named ?? 'AnsiColor';
-  const kind = programKind(exchange);
-  const wantsDefinition = exchange.query.boolean('definition', false);
-  const { host } = context;
-  const by = callerOf(exchange);
-  host.access.require(by, host.database(targetOf(exchange)), 'update');
-  const program = { kind, bytes: await exchange.body(context.programBytesMax) };
-  const database = host.database(targetOf(exchange));
-  const plan = await host.plans.plan(by, database, program);
-  const more = wantsDefinition
-    ? { definition: Buffer.from(await host.plans.described(by, database)).toString('base64') }
-    : {};
-  const body =
-    plan.kind === 'automatic'
-      ? {
-          AutoMigrate: {
-            migrate_plan: style === 'NoColor' ? plan.text : plan.colouredText,
-            break_clients: plan.breaksClients,
-            token: plan.token,
-            major_version_upgrade: false,
-            ...more,
-          },
-        }
-      : { ManualMigrate: { reason: plan.reason, major_version_upgrade: false, ...more } };
-  return json(200, JSON.stringify(body));
+  const outcome = await context.host.reset(callerOf(exchange), targetOf(exchange), replacement);
+  return json(200, JSON.stringify(success(outcome, false)));
 }
 
 /** `DELETE /v1/database/:db`. */
 export async function remove(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   await host.remove(callerOf(exchange), targetOf(exchange));
   return empty(200);
+}
+
+/** `DELETE /v1/database/:db/publish`: abandons the publish that is under way. */
+export function cancelPublish(exchange: Exchange, { host }: HttpContext): Reply {
+  const cancelled = host.plans.cancel(callerOf(exchange), host.database(targetOf(exchange)));
+  return json(200, JSON.stringify({ cancelled }));
 }
 
 /** `POST /v1/database/:db/lock`: the database can be neither deleted nor reset until unlocked. */
@@ -134,7 +141,7 @@ async function programBody(exchange: Exchange, context: HttpContext): Promise<Pr
   return programWithEnv(await exchange.body(context.programBytesMax + limits.publishEnvBytesMax));
 }
 
-function programKind(exchange: Exchange): ProgramSource['kind'] {
+export function programKind(exchange: Exchange): ProgramSource['kind'] {
   const kind = exchange.query.oneOf('host_type', ['Wasm', 'Js']) ?? 'Wasm';
   return kind === 'Js' ? 'js' : 'wasm';
 }
@@ -203,12 +210,8 @@ async function refusingNames<T>(target: string | undefined, work: () => Promise<
   }
 }
 
-function published({ kind, identity, name }: PublishOutcome, more: object = {}): Reply {
-  const success = {
-    domain: name ?? null,
-    database_identity: identityToHex(identity),
-    op: kind,
-    ...more,
-  };
-  return json(200, JSON.stringify({ Success: success }));
+/** `hasDeploy`: with the deploy that was made, if any. */
+function success({ kind, identity, name, deploy }: PublishOutcome, hasDeploy: boolean): object {
+  const database = { domain: name ?? null, database_identity: identityToHex(identity) };
+  return { Success: { ...database, op: kind, ...(hasDeploy && { deploy: deploy ?? null }) } };
 }

@@ -43,8 +43,9 @@ import { logs } from './logs.ts';
 import { type McpDoor, type McpRules, mcpRoutes } from './mcp.ts';
 import { metricsRoutes } from './metrics.ts';
 import { moduleRoute } from './module-route.ts';
+import { prePublish } from './pre-publish.ts';
 import { protectedResourceRoutes } from './protected-resource.ts';
-import { lock, prePublish, publish, remove, reset, unlock } from './publish.ts';
+import { cancelPublish, lock, publish, remove, reset, unlock } from './publish.ts';
 import { databaseQuota, identityQuota, putDatabaseQuota, putIdentityQuota } from './quota.ts';
 import { readiness, readyPath } from './ready.ts';
 import type { Method, Route } from './route.ts';
@@ -187,6 +188,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('static', { POST: method(announceStatic) }),
     below('static/:hash', { PUT: method(putStatic) }),
     below('pre_publish', { POST: upload(prePublish) }),
+    below('publish', { DELETE: method(cancelPublish) }),
     below('reset', { PUT: upload(reset) }),
     below('lock', { POST: method(lock) }),
     below('unlock', { POST: method(unlock) }),

@@ -349,7 +349,10 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
   const { host, gate, log, sockets, stopping, registry, places } = parts;
   const { tokens, rates } = gate;
   const clock = new MachineClock();
+  const onError = (error: unknown, method: string, path: string) =>
+    log.failure(error, `answering ${method} ${path}`);
   const routes = makeRoutes({
+    onError,
     host,
     tokens,
     rates,
@@ -369,8 +372,6 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     mcp: makeMcpDoor({ host, log, stopping, answerBytes: configuration.mcpAnswerBytes }),
     mcpRules: mcpRulesOf(configuration),
   });
-  const onError = (error: unknown, method: string, path: string) =>
-    log.failure(error, `answering ${method} ${path}`);
   const times = new RequestTimes(registry);
   const onAnswer = times.observe.bind(times);
   const { bounds } = configuration;

@@ -32,7 +32,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   'docs/guide/export-import.md': {},
   'docs/guide/identities.md': {},
   'docs/guide/memory.md': {},
-  'docs/guide/migrations.md': {},
+  'docs/guide/changing-a-module.md': {},
   'docs/guide/operating.md': {},
   'docs/guide/procedures.md': { isServed: true },
   'docs/guide/rights.md': {},

@@ -99,7 +99,7 @@ export default migration<Before>({
     });
   });
 
-  it('[living 5.1] takes what is likely with --yes, and says so', async () => {
+  it('[cli 7.12, living 5.1] takes what is likely with --yes, and says so', async () => {
     const { folder, database } = await project();
     const given = ['migrate', 'new', 'people', folder, '--database', database, '--yes'];
     const { code, stderr } = await sandbox.run(given);

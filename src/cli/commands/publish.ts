@@ -3,6 +3,7 @@ import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { parseTarget } from '../../host/registry/names.ts';
 import {
+  boolean,
   nullable,
   number,
   object,
@@ -15,6 +16,7 @@ import { type Api, databasePath, readAnswer, statusText } from '../api.ts';
 import { buildProject } from '../build-project.ts';
 import { awaitCanary } from '../deploys.ts';
 import { type GivenValue, valuesOf } from '../env-values.ts';
+import { followPublish } from '../follow-publish.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import {
   type DeleteData,
@@ -28,6 +30,7 @@ import { routeLines } from '../routes.ts';
 import { isLocalServer } from '../server-choice.ts';
 import { Session } from '../session.ts';
 import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
+import { showPlan } from '../show-plan.ts';
 import { type LocalFiles, readStaticFolder } from '../static-folder.ts';
 import { defaultModuleFolder, matcherOf } from '../target-choice.ts';
 import { uploadStatic } from '../upload-static.ts';
@@ -46,6 +49,10 @@ interface PublishFlags {
   readonly envFile?: string;
   readonly message?: string;
   readonly canary?: string;
+  readonly plan?: boolean;
+  readonly json?: boolean;
+  readonly token?: string;
+  readonly cancel?: boolean;
 }
 
 export function addPublish(program: Command, io: Io): void {
@@ -59,6 +66,10 @@ export function addPublish(program: Command, io: Io): void {
     .option('-c, --delete-data [=when]', 'delete all rows: always, on-conflict or never')
     .addOption(new Option('--clear-database [=when]').hideHelp())
     .option('--break-clients', 'do not ask before a change that disconnects clients')
+    .option('--plan', 'try it on the rows that are there, show what happens, and publish nothing')
+    .option('--json', 'with --plan: print JSON')
+    .option('--token <token>', 'publish exactly what the plan with this token has shown')
+    .option('--cancel', 'abandon a publish to the database that is under way')
     .addOption(new Option('--build-options <text>').hideHelp())
     .addOption(new Option('--build-opts <text>').hideHelp())
     .addOption(new Option('--num-replicas <count>').hideHelp())
@@ -70,16 +81,24 @@ export function addPublish(program: Command, io: Io): void {
     .option('--env <name>', 'environment, whose files override the project configuration')
     .addHelpText('after', examples)
     .action(async (name: string | undefined, flags: PublishFlags, command: Command) => {
-      const session = new Session(io, command);
+      // With --json, standard output is for the document alone.
+      const session = new Session(flags.json === true ? { ...io, out: io.err } : io, command);
       deleteDataOf(flags);
       checkCanary(flags);
+      checkPlanFlags(flags);
       if (session.project !== undefined) io.out(`Using configuration from ${session.project.file}`);
       const targets = targetsOf(session, name, flags);
       const values = await valuesOf(io, flags);
       if (values.length > 0 && targets.length > 1) {
         throw new CliError('values are for one database: name it before the flags', 2);
       }
-      for (const target of targets) await publishTarget(session, target, flags, values);
+      if (flags.token !== undefined && targets.length > 1) {
+        throw new CliError('--token is of one database: name it before the flags', 2);
+      }
+      for (const target of targets) {
+        if (flags.cancel === true) await cancelPublish(session, target);
+        else await publishTarget(session, target, flags, values);
+      }
     });
 }
 
@@ -90,7 +109,29 @@ Examples:
   reducerdb publish my-db --static dist      with the page that a bundler wrote to dist
   reducerdb publish my-db --env-file .env.production --set-secret API_KEY
                                              set what the module reads, then publish
+  reducerdb publish my-db --plan             show what it would do to the rows
   reducerdb publish my-db --delete-data      delete all rows, then publish`;
+
+function checkPlanFlags(flags: PublishFlags): void {
+  if (flags.json === true && flags.plan !== true) throw new CliError('--json goes with --plan', 2);
+  const given = (['plan', 'token', 'cancel', 'deleteData'] as const).filter((name) => {
+    return flags[name] !== undefined;
+  });
+  if (given.length < 2) return;
+  const words = given.map((name) => (name === 'deleteData' ? '--delete-data' : `--${name}`));
+  throw new CliError(`${words.join(' and ')} cannot be combined`, 2);
+}
+
+/** Abandons a publish that somebody has begun. */
+async function cancelPublish(session: Session, target: Target): Promise<void> {
+  const { database } = target;
+  if (database === undefined) throw new CliError('--cancel needs the name of a database', 2);
+  const api = session.api(session.server(target.server));
+  const where = databasePath(database, '/publish');
+  const { cancelled } = await api.json('DELETE', where, object({ cancelled: boolean }));
+  if (!cancelled) throw new CliError(`Nothing is being published to ${database}.`);
+  session.io.out(`The publish to ${database} is abandoned, unless its swap was made by then.`);
+}
 
 /**
  * The targets to publish: from the flags alone, or the project's targets, overridden by the flags.
@@ -167,15 +208,11 @@ async function publishTarget(
   const api = target.anonymous
     ? session.anonymousApi(server)
     : await session.apiWithIdentity(server);
-  const choice = await prepareUpdate({
-    api,
-    io,
-    program,
-    database: target.database,
-    deleteData: deleteDataOf(flags),
-    mayBreakClients: flags.breakClients === true || target.breakClients,
-    answersYes: (kind) => session.answersYes(kind),
-  });
+  if (flags.plan === true) {
+    await showPlan({ api, io, program, database: target.database, isJson: flags.json === true });
+    return;
+  }
+  const choice = await choiceOf(session, target, flags, { api, program });
   const { message, canary } = flags;
   const upload = { api, program, database: target.database, values, message, canary };
   if (files !== undefined) await publishWithFiles(io, { ...upload, ...choice }, files);
@@ -183,6 +220,26 @@ async function publishTarget(
     const removed = flags.deleteStatic === true ? { static: 'none' } : {};
     await publishProgram(io, { ...upload, query: { ...choice.query, ...removed } });
   }
+}
+
+/** What the user has agreed to: by the token of a plan, or by answers. */
+async function choiceOf(
+  session: Session,
+  { database, breakClients }: Target,
+  flags: PublishFlags,
+  { api, program }: Pick<Upload, 'api' | 'program'>,
+): Promise<UpdateChoice> {
+  const { token } = flags;
+  if (token !== undefined) return { query: { policy: 'BreakClients', token } };
+  return prepareUpdate({
+    api,
+    io: session.io,
+    program,
+    database,
+    deleteData: deleteDataOf(flags),
+    mayBreakClients: flags.breakClients === true || breakClients,
+    answersYes: (kind) => session.answersYes(kind),
+  });
 }
 
 /** A program, and how it is published. */
@@ -216,13 +273,13 @@ async function publishWithFiles(io: Io, upload: Upload, files: LocalFiles): Prom
   const second = await uploadStatic(api, io, named, files);
   if (second === undefined) throw new CliError('the server takes no static files: it is too old');
   const more = { values: [], query: { static: second.id }, canary: undefined };
-  await sendProgram({ ...upload, database: named, ...more });
+  await sendProgram(io, { ...upload, database: named, ...more });
   io.out(`App: ${second.app}`);
 }
 
 async function publishProgram(io: Io, upload: Upload): Promise<Published> {
   io.out('Publishing module...');
-  const published = await sendProgram(upload);
+  const published = await sendProgram(io, upload);
   io.out(resultText(published));
   await watchCanary(io, upload, published);
   const routes = await routeLines(upload.api, published.domain ?? published.database_identity);
@@ -280,7 +337,7 @@ function deleteDataOf(flags: PublishFlags): DeleteData {
   return choice;
 }
 
-async function sendProgram(upload: Upload): Promise<Published> {
+async function sendProgram(io: Io, upload: Upload): Promise<Published> {
   const { api, database, program, values, message, canary } = upload;
   const { type, bytes } = programBody(program, values);
   const query = new URLSearchParams({
@@ -291,13 +348,13 @@ async function sendProgram(upload: Upload): Promise<Published> {
   const method = database === undefined ? 'POST' : 'PUT';
   const where = database === undefined ? '/v1/database' : databasePath(database);
   const headers = { 'content-type': type };
-  const answer = await api.send(method, `${where}?${query}`, { headers, body: bytes });
-  const text = await answer.text();
+  const request = { method, headers, body: bytes };
+  const { status, text } = await followPublish(api, `${where}?${query}`, request, io);
   const isOthers =
-    (answer.status === 401 && text.startsWith('{"PermissionDenied"')) ||
-    (answer.status === 403 && /is not authorized to .*: (?!set env)/.test(text));
+    (status === 401 && text.startsWith('{"PermissionDenied"')) ||
+    (status === 403 && /is not authorized to .*: (?!set env)/.test(text));
   if (isOthers) throw notYours(api, database);
-  if (!answer.ok) throw new CliError(statusText(answer.status, text));
+  if (status !== 200) throw new CliError(statusText(status, text));
   return readAnswer(text, object({ Success: published })).Success;
 }
 

@@ -2,6 +2,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 import type { StaticChoice } from '../sites/site.ts';
+import type { UpdateWatch } from '../supervision/database-handle.ts';
 
 export interface PublishRequest {
   readonly caller: HostCaller;
@@ -17,6 +18,8 @@ export interface PublishRequest {
   readonly env?: readonly RequestedEnv[];
   /** Milliseconds that an update waits to be durable. */
   readonly confirmMillis: number;
+  /** Follows an update, and can end it before its swap. */
+  readonly watch?: UpdateWatch;
   /** Static files that take the place of the present ones with it; absent: those stay. */
   readonly static?: StaticChoice | undefined;
   /** What the deploy is for, as people say it. */

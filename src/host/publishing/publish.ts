@@ -35,7 +35,7 @@ import { type RegisteredDatabase, type Registry, registryIdentity } from '../reg
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import type { StagedSite, StaticChoice } from '../sites/site.ts';
 import type { Sites } from '../sites/sites.ts';
-import type { PlannedUpdate, ProgramSource } from '../supervision/database-handle.ts';
+import type { PlannedUpdate, ProgramSource, UpdateWatch } from '../supervision/database-handle.ts';
 import { RecentCalls } from '../supervision/recent-calls.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
 import {
@@ -71,7 +71,10 @@ export interface PublisherOptions {
 
 /** A program that takes the place of the running one. */
 export interface UpdateOrder
-  extends Pick<PublishRequest, 'program' | 'policy' | 'token' | 'confirmMillis' | 'static'> {
+  extends Pick<
+    PublishRequest,
+    'program' | 'policy' | 'token' | 'confirmMillis' | 'static' | 'watch'
+  > {
   readonly deploy: DeployOrder;
 }
 
@@ -96,6 +99,8 @@ export class Publisher {
   readonly #options: PublisherOptions;
   readonly #locks = new KeyedLock<DatabaseIdentity>();
   readonly #historyLocks = new KeyedLock<DatabaseIdentity>();
+  /** Updates that are under way: one for each database. */
+  readonly #underWay = new Map<DatabaseIdentity, AbortController>();
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -280,7 +285,10 @@ export class Publisher {
       }
       this.#options.env.replaces(identity);
       const isRollback = order.deploy.kind === 'rolled-back';
-      await handle.update(program, { policy, token, isRollback }, confirmMillis, { planned });
+      const permission = { policy, token, isRollback };
+      await this.#cancellable(identity, order.watch, (watch) => {
+        return handle.update(program, permission, confirmMillis, { ...watch, planned });
+      });
       await values?.done();
     } catch (error) {
       staged?.undone();
@@ -317,6 +325,28 @@ export class Publisher {
     const deploy = await staged.done(commit);
     this.#options.deployed(identity, deploy);
     return deploy;
+  }
+
+  /** Abandons the update that is under way, if its swap is not made yet; `false`: there is none. */
+  cancel(identity: DatabaseIdentity): boolean {
+    const ending = this.#underWay.get(identity);
+    ending?.abort();
+    return ending !== undefined;
+  }
+
+  async #cancellable(
+    identity: DatabaseIdentity,
+    { signal, onProgress }: UpdateWatch = {},
+    update: (watch: UpdateWatch) => Promise<unknown>,
+  ): Promise<void> {
+    const ending = new AbortController();
+    this.#underWay.set(identity, ending);
+    const either = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+    try {
+      await update({ signal: either, onProgress });
+    } finally {
+      this.#underWay.delete(identity);
+    }
   }
 
   #stage(
