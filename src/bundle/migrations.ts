@@ -84,7 +84,9 @@ function readMigration(folder: string, name: string): MigrationSource {
   expectText({ text, place, field: 'id', value: id, advice: 'the name of its file' });
   const advice = `the \`hash\` of migrations/${id}.schema.json`;
   expectText({ text, place, field: 'from', value: from, advice });
-  const hash = new Uint8Array(createHash('sha256').update(text).digest());
+  // A checkout with other line ends is the same migration.
+  const source = text.replaceAll('\r\n', '\n');
+  const hash = new Uint8Array(createHash('sha256').update(source).digest());
   return { id, file, hash, before: described };
 }
 

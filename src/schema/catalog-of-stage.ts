@@ -19,8 +19,7 @@ export function catalogOfStage({ legs, isLast }: PlannedStage, previous: Catalog
 }
 
 /** The catalog with the names and places that tables and their parts have after the steps. */
-function renamed(catalog: Catalog, { tables }: LegPlan): Catalog {
-  const byName = new Map(tables.map((table) => [table.fate.before, table]));
+function renamed(catalog: Catalog, { byName }: LegPlan): Catalog {
   return {
     ...catalog,
     tables: catalog.tables.flatMap((spec) => {

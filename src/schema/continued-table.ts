@@ -63,10 +63,14 @@ const unknownColumn: ColumnDefinition = {
   defaultBytes: undefined,
 };
 
-/** One typespace for columns of both sides. */
+/** One typespace for columns of both sides; tables of two modules share it. */
 function joined(old: Typespace, next: Typespace) {
   const by = old.types.length;
-  const typespace = { types: [...old.types, ...next.types.map((type) => shifted(type, by))] };
+  const ofOld = joinedTypes.get(old) ?? new WeakMap<Typespace, Typespace>();
+  const typespace = ofOld.get(next) ?? {
+    types: [...old.types, ...next.types.map((type) => shifted(type, by))],
+  };
+  joinedTypes.set(old, ofOld.set(next, typespace));
   return {
     typespace,
     next: (column: ColumnDefinition): ColumnDefinition => {
@@ -74,6 +78,8 @@ function joined(old: Typespace, next: Typespace) {
     },
   };
 }
+
+const joinedTypes = new WeakMap<Typespace, WeakMap<Typespace, Typespace>>();
 
 function continuedParts(
   draft: DraftTable,

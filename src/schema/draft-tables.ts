@@ -80,15 +80,19 @@ class Drafting {
   readonly tables: DraftTable[];
   readonly problems: string[] = [];
   readonly #steps: readonly DeclaredStep[];
+  /** Tables that are not dropped. */
+  readonly #named: Map<string, DraftTable>;
   #at = 0;
   #wholeAt: number | undefined;
 
   constructor(tables: DraftTable[], steps: readonly DeclaredStep[]) {
     this.tables = tables;
+    this.#named = new Map(tables.map((table) => [table.name, table]));
     this.#steps = steps;
   }
 
   apply(step: DeclaredStep, at: number): undefined {
+    if (this.problems.length >= problemsMax) return;
     this.#at = at;
     if (step.kind === 'run' || step.kind === 'assert') {
       this.#wholeAt ??= at;
@@ -128,6 +132,8 @@ class Drafting {
     if (this.#alive(to) !== undefined) {
       return this.#report(`cannot call it ${to}: a table of that name exists`);
     }
+    this.#named.delete(from);
+    this.#named.set(to, table);
     table.name = to;
     table.isRenamed = true;
   }
@@ -139,6 +145,7 @@ class Drafting {
       return this.#report(`drops a table that ${this.#stepAt(table.changedBy)} changes`);
     }
     table.end = { kind: 'dropped', step: this.#at };
+    this.#named.delete(name);
   }
 
   #makeRows(name: string, end: DraftEnd): undefined {
@@ -243,7 +250,7 @@ class Drafting {
   }
 
   #alive(name: string): DraftTable | undefined {
-    return this.tables.find((table) => table.name === name && table.end?.kind !== 'dropped');
+    return this.#named.get(name);
   }
 
   /** Why there is no such table at this point. */
@@ -300,3 +307,6 @@ function suggestion(name: string, names: readonly string[]): string {
 }
 
 const shownNamesMax = 10;
+
+/** A migration with more has what to mend first. */
+const problemsMax = 20;

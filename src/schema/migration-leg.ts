@@ -26,6 +26,7 @@ export interface LegPlan {
   readonly leg: Leg;
   /** Tables of `from`, ascending by name. */
   readonly tables: readonly LegTable[];
+  readonly byName: ReadonlyMap<string, LegTable>;
   /** What the automatic plan adds about tables; not in execution order. */
   readonly automatic: readonly MigrationStep[];
   /** Steps that are wrong, and tables that the automatic plan refuses to change. */
@@ -56,11 +57,8 @@ export function planLeg(leg: Leg): LegPlan {
   const tables =
     problems.length > 0 ? [] : drafts.map((draft) => legTable(leg, draft, targets, report));
   const continued = tables.flatMap(({ continued: one }) => (one === undefined ? [] : [one.full]));
-  const made = tables
-    .flatMap(({ into }) => into)
-    .filter(({ table }) => {
-      return !continued.some((other) => other.table.name === table.name);
-    });
+  const names = new Set(continued.map(({ table }) => table.name));
+  const made = tables.flatMap(({ into }) => into).filter(({ table }) => !names.has(table.name));
   const gone = tables.flatMap(({ fate }) => (fate.kind === 'remove' ? [fate.before] : []));
   const plan = planTables([...continued, ...made], targets.all);
   const removed = gone.map((table): MigrationStep => ({ kind: 'removeTable', table }));
@@ -68,6 +66,7 @@ export function planLeg(leg: Leg): LegPlan {
   return {
     leg,
     tables,
+    byName: new Map(tables.map((table) => [table.fate.before, table])),
     automatic: [...plan.steps, ...removed],
     problems: isSound ? spellingProblems(leg, tables) : found,
     refusals: isSound ? plan.refusals : [],
@@ -79,18 +78,22 @@ type Report = (step: number, problem: string) => void;
 /** The tables that a leg leads to. */
 class Targets {
   readonly all: readonly FullTable[];
+  readonly #spelled: ReadonlyMap<string, FullTable>;
+  readonly #named: ReadonlyMap<string, FullTable>;
   readonly #taken = new Set<string>();
 
   constructor(definition: ModuleDefinition) {
     this.all = fullTablesOf(definition);
+    this.#spelled = new Map(this.all.map((full) => [full.table.sourceName, full]));
+    this.#named = new Map(this.all.map((full) => [full.table.name, full]));
   }
 
   spelled(name: string): FullTable | undefined {
-    return this.all.find(({ table }) => table.sourceName === name);
+    return this.#spelled.get(name);
   }
 
   named(name: string): FullTable | undefined {
-    return this.all.find(({ table }) => table.name === name);
+    return this.#named.get(name);
   }
 
   /** False if another table has become it. */

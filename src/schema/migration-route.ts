@@ -124,7 +124,7 @@ export function rowsRoute(
 ): RowsRoute | undefined {
   const plans = legsOf(definition, stretch).map(planLeg);
   const [first] = plans;
-  const start = first?.tables.find(({ fate }) => fate.before === table);
+  const start = first?.byName.get(table);
   const end = plans.at(-1)?.leg.to;
   if (first === undefined || start === undefined || end === undefined) return undefined;
   const { rowType: row, typespace } = rowSpelling(first.leg.from, table);

@@ -70,7 +70,7 @@ function composed(first: PlannedTable, legs: readonly LegPlan[]): PlannedTable {
 
 function continuedBy(fate: PlannedTable, leg: LegPlan, isLast: boolean): PlannedTable {
   const next = (name: string): PlannedTable | undefined => {
-    const found = leg.tables.find((table) => table.fate.before === name)?.fate;
+    const found = leg.byName.get(name)?.fate;
     return found && withDefaults(found, leg, isLast);
   };
   switch (fate.kind) {
@@ -91,10 +91,10 @@ function continuedBy(fate: PlannedTable, leg: LegPlan, isLast: boolean): Planned
 /** A table that is kept but for defaults is only kept where no other migration follows. */
 function withDefaults(fate: PlannedTable, leg: LegPlan | undefined, isLast: boolean): PlannedTable {
   if (fate.kind !== 'keep' || isLast) return fate;
-  const isFilled = leg?.automatic.some((step) => {
-    return step.kind === 'addColumns' && step.table === fate.after;
-  });
-  return isFilled === true ? { ...fate, kind: 'rewrite', into: [fate.after] } : fate;
+  const { continued, target } = leg?.byName.get(fate.before) ?? {};
+  if (continued === undefined || target === undefined || target.table.isEvent) return fate;
+  const isFilled = continued.full.table.columns.length < target.table.columns.length;
+  return isFilled ? { ...fate, kind: 'rewrite', into: [fate.after] } : fate;
 }
 
 function intoOf(fate: PlannedTable | undefined): readonly string[] {

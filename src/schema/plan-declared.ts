@@ -143,12 +143,17 @@ interface Way {
 }
 
 function planOf({ old, next, legs, added, removed }: Way): DeclaredPlan | MigrationPlan {
-  const plans = legs.map(planLeg);
-  const reasons = plans.flatMap(({ leg, problems, refusals }) => [
-    ...problems.map((problem) => `migration ${leg.id}: ${problem}`),
-    ...(refusals.length === 0 ? [] : reasonOf(refusals).split('\n')),
-  ]);
-  if (reasons.length > 0) return { kind: 'manual', reason: reasons.join('\n') };
+  const plans: LegPlan[] = [];
+  for (const leg of legs) {
+    const plan = planLeg(leg);
+    const { problems, refusals } = plan;
+    if (problems.length + refusals.length > 0) {
+      const lines = problems.map((problem) => `migration ${leg.id}: ${problem}`);
+      const reasons = refusals.length === 0 ? lines : [...lines, reasonOf(refusals)];
+      return { kind: 'manual', reason: reasons.join('\n') };
+    }
+    plans.push(plan);
+  }
   const rest = [
     ...planSchedules(old, next, plans),
     ...planCrons(old, next),
@@ -183,7 +188,7 @@ function planSchedules(
   next: ModuleDefinition,
   plans: readonly LegPlan[],
 ): MigrationStep[] {
-  const targets = fullTablesOf(next);
+  const targets = new Map(fullTablesOf(next).map((full) => [full.table.name, full]));
   return fullTablesOf(old).flatMap((table) => {
     const target = lastOf(table, targets, plans);
     return target === undefined ? [] : planSchedule(table.table, target.table);
@@ -192,12 +197,12 @@ function planSchedules(
 
 function lastOf(
   { table }: FullTable,
-  targets: readonly FullTable[],
+  targets: ReadonlyMap<string, FullTable>,
   plans: readonly LegPlan[],
 ): FullTable | undefined {
   let name: string | undefined = table.name;
   for (const plan of plans) {
-    name = plan.tables.find(({ fate }) => fate.before === name)?.target?.table.name;
+    name = name === undefined ? undefined : plan.byName.get(name)?.target?.table.name;
   }
-  return targets.find((target) => target.table.name === name);
+  return targets.get(name ?? '');
 }

@@ -17,12 +17,25 @@ export interface SpelledColumn {
 
 /** `table` is the full canonical name of a table that the definition has. */
 export function rowSpelling(definition: ModuleDefinition, table: string): RowSpelling {
-  const { tables, sourceTypespace: typespace } = flatDefinition(definition);
-  const ref = tables.find(({ name }) => name === table)?.rowTypeRef ?? -1;
-  const rowType = typespace.types[ref] ?? { kind: 'product', elements: [] };
+  const { sourceTypespace: typespace } = flatDefinition(definition);
+  const rowType = typespace.types[refsOf(definition).get(table) ?? -1] ?? noColumns;
   const elements = rowType.kind === 'product' ? rowType.elements : [];
   const columns = elements.map(({ name = '', type }, position) => {
     return { sourceName: name, type, position };
   });
   return { columns, rowType, typespace };
 }
+
+const noColumns: AlgebraicType = { kind: 'product', elements: [] };
+
+/** Row types by table. */
+function refsOf(definition: ModuleDefinition): ReadonlyMap<string, number> {
+  const known = refs.get(definition);
+  if (known !== undefined) return known;
+  const { tables } = flatDefinition(definition);
+  const made = new Map(tables.map(({ name, rowTypeRef }) => [name, rowTypeRef]));
+  refs.set(definition, made);
+  return made;
+}
+
+const refs = new WeakMap<ModuleDefinition, ReadonlyMap<string, number>>();

@@ -294,6 +294,18 @@ function routed(
   return result;
 }
 
+/** What a column is called after the steps that follow. */
+function finalName(
+  place: { readonly table: string; readonly column: string },
+  steps: readonly RunnableStep[],
+): { readonly table: string; readonly column: string } {
+  return steps.reduce(({ table, column }, { step }) => {
+    if (step.kind === 'renameTable' && step.from === table) return { table: step.to, column };
+    const isOwn = step.kind === 'renameColumn' && step.table === table && step.from === column;
+    return { table, column: isOwn ? step.to : column };
+  }, place);
+}
+
 const canonical = (name: string) => (name === 'bC' ? 'b_c' : name);
 
 const start: fc.Arbitrary<Schema> = fc
@@ -368,10 +380,12 @@ describe('[living 5.2] rows that go through migrations', () => {
     fc.assert(
       fc.property(start, start, numbers, (before, after, list) => {
         // Steps for one pair of schemas, and the schema after of another.
-        const steps = drawMigration(before, new Draw(list)).steps.map((step): RunnableStep => {
+        const drawnSteps = drawMigration(before, new Draw(list)).steps;
+        const steps = drawnSteps.map((step, at): RunnableStep => {
           const { step: data } = step;
           if (data.kind !== 'addColumn' && data.kind !== 'changeColumn') return step;
-          return { step: data, run: () => zeroValues[after[data.table]?.[data.column] ?? 'u8'] };
+          const { table, column } = finalName(data, drawnSteps.slice(at));
+          return { step: data, run: () => zeroValues[after[table]?.[column] ?? 'u8'] };
         });
         const program = migrated(rawOf(after), {
           before: rawOf(before),
