@@ -322,6 +322,33 @@ const start: fc.Arbitrary<Schema> = fc
 const numbers = fc.array(fc.nat({ max: 5_000 }), { minLength: 20, maxLength: 80 });
 
 describe('[living 5.2] rows that go through migrations', () => {
+  it('can be those of submodules, whose tables have their namespace before them', () => {
+    const inner = (columns: Record<string, AlgebraicType>) =>
+      moduleOf([], {
+        submodules: [{ namespace: 'lib', module: moduleOf([{ name: 'aTable', columns }]) }],
+      });
+    const before = inner({ oldName: { kind: 'u8' }, x: { kind: 'string' } });
+    const after = inner({ newName: { kind: 'u8' }, y: { kind: 'string' } });
+    const steps: RunnableStep[] = [
+      { step: { kind: 'renameColumn', table: 'lib.aTable', from: 'oldName', to: 'newName' } },
+      { step: { kind: 'dropColumn', table: 'lib.aTable', column: 'x' } },
+      {
+        step: { kind: 'addColumn', table: 'lib.aTable', column: 'y' },
+        run: ({ oldName, x }: Row) => `${oldName} ${x}`,
+      },
+    ];
+    const program = migrated(after, { before, steps: steps.map(({ step }) => step) });
+    const definition = validateModule(program);
+    expect(planDeclared(validateModule(before), definition, [])).toMatchObject({
+      kind: 'declared',
+      stages: [{ tables: [{ kind: 'rewrite', before: 'lib.a_table', after: 'lib.a_table' }] }],
+    });
+    const rows = [{ oldName: 7, x: 'seven' }];
+    expect(routed(definition, [steps], 'lib.a_table', rows)).toEqual({
+      'lib.a_table': [{ newName: 7, y: '7 seven' }],
+    });
+  });
+
   it('become what an obvious model makes of them, and keep their bytes where they stay', () => {
     fc.assert(
       fc.property(start, fc.array(numbers, { minLength: 1, maxLength: 3 }), (schema, lists) => {
