@@ -12,6 +12,7 @@ import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
 import type { KeptOutcomes } from './kept-outcomes.ts';
 import type { Subscriptions } from './live/subscriptions.ts';
+import type { MigrationSizes } from './migrations/migration-sizes.ts';
 import type { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
 import type { Program } from './program.ts';
@@ -48,6 +49,7 @@ export interface DatabaseCore {
   readonly progress: Progress;
   readonly startReadRun: StartReadRun;
   readonly slices: Slices;
+  readonly migrationSizes: MigrationSizes;
   /** The memory that reads hold. */
   readonly statementMemory: StatementMemory;
   /** The storage limits that transactions must respect. */

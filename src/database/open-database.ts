@@ -29,6 +29,7 @@ import type { Entropy } from './entropy.ts';
 import { hostLine } from './host-line.ts';
 import { KeptOutcomes } from './kept-outcomes.ts';
 import { Subscriptions } from './live/subscriptions.ts';
+import { type MigrationSizes, migrationSizesOfLimits } from './migrations/migration-sizes.ts';
 import { markMigrations } from './migrations/migration-table.ts';
 import { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
@@ -70,6 +71,7 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly startReadRun?: StartReadRun;
   /** Used instead of those in `limits.ts`, for tests. */
   readonly slices?: Slices;
+  readonly migrationSizes?: MigrationSizes;
   /** True: no scheduled run begins until the schedules are resumed. */
   readonly schedulesPaused?: boolean;
   /** Called after each scheduled run. */
@@ -259,6 +261,7 @@ function coreOf(
     progress: options.progress,
     startReadRun: options.startReadRun ?? startReadRun,
     slices: options.slices ?? slicesOfLimits,
+    migrationSizes: options.migrationSizes ?? migrationSizesOfLimits,
     statementMemory: new StatementMemory(),
     quota: quotaOf(options),
     env: options.env ?? (() => emptyEnv),

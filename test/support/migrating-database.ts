@@ -6,6 +6,7 @@ import type { SqlOutcome } from '../../src/database/outcome.ts';
 import { migrationToken } from '../../src/database/program-hash.ts';
 import { noProgress } from '../../src/database/progress.ts';
 import { type Ticket, ticketNumber } from '../../src/database/ticket.ts';
+import type { MigrationProgress, TrialReport } from '../../src/database/trial-report.ts';
 import type {
   DatabaseReply,
   DatabaseRequest,
@@ -76,8 +77,9 @@ export class MigratingDatabase {
   readonly database: Database;
   readonly lines: string[] = [];
   readonly commits: TurnReport[] = [];
+  readonly progress: MigrationProgress[] = [];
   stopped: StopReason | undefined;
-  readonly #waiting = new Map<Ticket, (reply: DatabaseReply) => void>();
+  readonly #waiting = new Map<Ticket, Waiting>();
   #lastTicket = 0;
 
   private constructor(core: DatabaseCore, make: () => Database) {
@@ -109,9 +111,7 @@ export class MigratingDatabase {
       owner: {
         handOver: (turn: TurnReport) => made?.settle(turn),
         durable: () => undefined,
-        stopped: (reason: StopReason) => {
-          if (made !== undefined) made.stopped = reason;
-        },
+        stopped: (reason: StopReason) => made?.end(reason),
       },
       ...parts,
     };
@@ -123,22 +123,45 @@ export class MigratingDatabase {
     return made;
   }
 
+  end(reason: StopReason): void {
+    this.stopped = reason;
+    for (const { reject } of this.#waiting.values()) reject(reason.error);
+    this.#waiting.clear();
+  }
+
   settle(turn: TurnReport): void {
     this.commits.push(turn);
     for (const { ticket, reply } of turn.results) {
       if (reply.kind === 'reading') continue;
-      this.#waiting.get(ticket)?.(reply);
+      if (reply.kind === 'migrating') {
+        this.progress.push(reply.progress);
+        continue;
+      }
+      this.#waiting.get(ticket)?.resolve(reply);
       this.#waiting.delete(ticket);
     }
   }
 
   /** Publishes the program of this name; clients may break. */
   publish(name: string): Promise<DatabaseReply> {
+    return this.asked(name).reply;
+  }
+
+  async trial(name: string): Promise<TrialReport> {
+    const permission = { policy: 'compatible', token: undefined } as const;
+    const program = programOf(name);
+    const reply = await this.request({ kind: 'update', program, permission, isTrial: true });
+    if (reply.kind !== 'tried') throw new Error(textOf(reply));
+    return reply.report;
+  }
+
+  /** Like `publish`, with the ticket. */
+  asked(name: string) {
     const program = programOf(name);
     const next = Buffer.from(programHash(program.bytes)).toString('hex');
     const token = migrationToken(programHash, identity, this.core.program.hash, next);
     const permission = { policy: 'breakClients', token } as const;
-    return this.request({ kind: 'update', program, permission });
+    return this.ask({ kind: 'update', program, permission });
   }
 
   /** Why publishing it is refused. */
@@ -184,8 +207,8 @@ export class MigratingDatabase {
     readonly reply: Promise<DatabaseReply>;
   } {
     const ticket = ticketNumber(++this.#lastTicket);
-    const reply = new Promise<DatabaseReply>((resolve) => {
-      this.#waiting.set(ticket, resolve);
+    const reply = new Promise<DatabaseReply>((resolve, reject) => {
+      this.#waiting.set(ticket, { resolve, reject });
       this.database.submit({ ticket, request, acceptedMicros: BigInt(ticket) });
     });
     return { ticket, reply };
@@ -207,6 +230,11 @@ export class MigratingDatabase {
   #temporary() {
     return { kind: 'temporary' as const, id: connectionNumber(BigInt(this.#lastTicket + 1_000)) };
   }
+}
+
+interface Waiting {
+  readonly resolve: (reply: DatabaseReply) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 export interface StartOptions {
@@ -267,7 +295,15 @@ class TestRunner implements ModuleRunner {
 
   callReducer({ args }: ReducerCall, transaction: Transaction): RunOutcome {
     const [text] = decodeValue(changeParams, args) as readonly string[];
-    const changes = JSON.parse(text ?? '') as {
+    try {
+      return this.#change(text ?? '', transaction);
+    } catch (error) {
+      return crashed(String(error));
+    }
+  }
+
+  #change(text: string, transaction: Transaction): RunOutcome {
+    const changes = JSON.parse(text) as {
       table: string;
       remove: string[];
       insert: string[];

@@ -42,17 +42,18 @@ export class MigrationRun {
   #rows: StageRows | undefined;
   #writer: StagedWriter | undefined;
   /** Rows that the program takes at once, so that a batch is a part of a slice. */
-  #batchRows = 32;
+  #batchRows: number;
 
   constructor(core: DatabaseCore, options: MigrationRunOptions) {
     this.#core = core;
     this.#options = options;
+    this.#batchRows = Math.min(firstBatchRows, core.migrationSizes.batchRows);
     this.rowCount = rewrittenRows(core, this.#firstStage);
   }
 
   /** True if its rows are to be taken beside the turns. */
   get isLarge(): boolean {
-    return this.rowCount > limits.migrationOnlineRowsMin;
+    return this.rowCount > this.#core.migrationSizes.onlineRowsMin;
   }
 
   /** How far it is. */
@@ -68,7 +69,7 @@ export class MigrationRun {
   /** True when little enough is left for `complete`. */
   get isReady(): boolean {
     const rows = this.#rows;
-    return rows?.isRead === true && rows.backlog <= limits.migrationLastRowsMax;
+    return rows?.isRead === true && rows.backlog <= this.#core.migrationSizes.lastRowsMax;
   }
 
   /** Begins to follow the tables. Called between transactions. */
@@ -90,18 +91,20 @@ export class MigrationRun {
   }
 
   /**
-   * Takes rows for so many milliseconds, and appends them to the log. Throws `MigrationError`, or
+   * Takes rows for a slice, and appends them to the log. Throws `MigrationError`, or
    * `NeedsStandstill` if they have to be taken in one go.
    */
-  slice(millis: number): void {
-    const { clock } = this.#core;
+  slice(): void {
+    const { clock, migrationSizes } = this.#core;
+    const { sliceMillis } = migrationSizes;
     const rows = present(this.#rows, 'the rows of a migration that has begun');
-    const end = clock.monotonicMillis() + millis;
-    for (let at = clock.monotonicMillis(); at < end; ) {
-      if (!rows.step(this.#batchRows)) break;
+    const startedAt = clock.monotonicMillis();
+    let at = startedAt;
+    while (rows.step(this.#batchRows)) {
       const now = clock.monotonicMillis();
-      this.#pace(now - at, millis);
+      this.#pace(now - at, sliceMillis);
       at = now;
+      if (at - startedAt >= sliceMillis) break;
     }
     if (rows.backlog > limits.migrationBacklogRowsMax) {
       throw new Refusal({
@@ -116,7 +119,7 @@ export class MigrationRun {
   #pace(took: number, millis: number): void {
     if (took > millis / 2) this.#batchRows = Math.max(1, this.#batchRows >> 1);
     else if (took < millis / 8) {
-      this.#batchRows = Math.min(limits.migrationBatchRows, this.#batchRows * 2);
+      this.#batchRows = Math.min(this.#core.migrationSizes.batchRows, this.#batchRows * 2);
     }
   }
 
@@ -177,6 +180,8 @@ export class MigrationRun {
     return present(this.#options.plan.stages[0], 'the first stage of a migration');
   }
 }
+
+const firstBatchRows = 32;
 
 function rewrittenRows({ store }: DatabaseCore, { tables }: PlannedStage): number {
   return tables.reduce((sum, table) => {

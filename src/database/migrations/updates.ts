@@ -138,7 +138,7 @@ export class Updates {
     const { ticket } = running.work;
     this.#owner.begin(ticket, results.length);
     try {
-      running.run.slice(limits.migrationSliceMillis);
+      running.run.slice();
       if (running.run.isReady) results.push({ ticket, reply: this.#finish(running, results) });
       else this.#report(running, results);
     } catch (error) {
@@ -314,6 +314,7 @@ function refusedReply(error: unknown): DatabaseReply {
 }
 
 const runningText =
-  'Another publish is under way for this database: its migration rewrites rows. Wait for its end, or cancel it';
+  'Another publish is under way for this database: its migration rewrites rows. ' +
+  'Wait for its end, or cancel it';
 const cancelledText = 'The publish was cancelled before its swap. Nothing was changed';
 const stoppedText = 'The database is stopping. Nothing was changed. Publish again';

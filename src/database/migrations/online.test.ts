@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest';
+import { migrated } from '../../../test/schema/migration-builder.ts';
+import { moduleOf, type TableSketch, text, u32 } from '../../../test/schema/module-builder.ts';
+import {
+  changeReducer,
+  MigratingDatabase,
+  type MigrationCode,
+  type TestProgram,
+} from '../../../test/support/migrating-database.ts';
+import { Random } from '../../testing/random.ts';
+import { SimulatedDisk } from '../../testing/simulated-disk.ts';
+import type { MigrationSizes } from './migration-sizes.ts';
+import { appliedMigrations } from './migration-table.ts';
+
+/** Each slice takes two rows. */
+const migrationSizes: MigrationSizes = {
+  ...{ onlineRowsMin: 3, batchRows: 2, sliceMillis: 0, lastRowsMax: 0 },
+};
+
+const reducers = [changeReducer];
+const item: TableSketch = { name: 'item', columns: { id: u32, name: text }, primaryKey: 'id' };
+const sized: TableSketch = {
+  name: 'item',
+  columns: { id: u32, name: text, size: u32 },
+  primaryKey: 'id',
+  unique: [['name']],
+};
+const before: TestProgram = { module: moduleOf([item], { reducers, caseConversion: 'none' }) };
+
+function after(code: MigrationCode, table = sized): TestProgram {
+  const module = moduleOf([table], { reducers, caseConversion: 'none' });
+  const steps = [{ kind: 'addColumn', table: 'item', column: 'size' }] as const;
+  return { module: migrated(module, { before: before.module, steps }), code };
+}
+
+const sizes: MigrationCode = {
+  rows: (_, [id = 0, name = '']) => ({ item: [[id, name, String(name).length]] }),
+};
+
+const first = Array.from({ length: 20 }, (_, at) => [at, `n${at}`]);
+
+async function begun(code: MigrationCode = sizes, disk = new SimulatedDisk()) {
+  const programs = { before, after: after(code), sizes: after(sizes) };
+  const database = await MigratingDatabase.start(programs, { disk, migrationSizes });
+  await database.change({ table: 'item', insert: first });
+  return { database, programs, disk };
+}
+
+async function reopened(programs: Record<string, TestProgram>, disk: SimulatedDisk) {
+  return MigratingDatabase.start(programs, { disk, open: true, migrationSizes });
+}
+
+function expected(rows: readonly (readonly [number, string])[]): string[] {
+  return rows.map(([id, name]) => `${id} ${name} ${name.length}`).sort();
+}
+
+describe('[living 5.7] a migration of many rows', () => {
+  it('runs beside calls, and takes over what they change', async () => {
+    const changes: Promise<void>[] = [];
+    let database: MigratingDatabase | undefined;
+    let calls = 0;
+    const code: MigrationCode = {
+      rows: (table, row, old) => {
+        calls++;
+        if (calls === 5) {
+          const change = database?.change(
+            {
+              table: 'item',
+              remove: [
+                [0, 'n0'],
+                [19, 'n19'],
+              ],
+            },
+            {
+              table: 'item',
+              insert: [
+                [0, 'other'],
+                [100, 'new'],
+              ],
+            },
+          );
+          if (change !== undefined) changes.push(change);
+        }
+        return sizes.rows?.(table, row, old) ?? {};
+      },
+    };
+    const begin = await begun(code);
+    database = begin.database;
+    expect(await database.publish('after')).toMatchObject({ kind: 'updated' });
+    await Promise.all(changes);
+    const rows = [[0, 'other'], [100, 'new'], ...first.slice(1, 19)] as [number, string][];
+    expect(database.rows('item')).toEqual(expected(rows));
+    expect(calls).toBeGreaterThan(21);
+    await database.database.close();
+    const again = await reopened(begin.programs, begin.disk);
+    expect(again.rows('item')).toEqual(expected(rows));
+    await again.change({ table: 'item', insert: [[200, 'last', 4]] });
+    expect(again.rows('item')).toHaveLength(21);
+  });
+
+  it('is cancelled before the swap, and leaves rows in the log that count for nothing', async () => {
+    let cancel = () => {};
+    let calls = 0;
+    const code: MigrationCode = {
+      rows: (table, row, old) => {
+        calls++;
+        if (calls === 9) cancel();
+        return sizes.rows?.(table, row, old) ?? {};
+      },
+    };
+    const { database, programs, disk } = await begun(code);
+    const { ticket, reply } = database.asked('after');
+    cancel = () => void database.request({ kind: 'cancel', of: ticket, why: 'gone' });
+    expect(await reply).toMatchObject({ kind: 'refused', body: { code: 'migration.cancelled' } });
+    expect(calls).toBeLessThan(20);
+    expect(database.rows('item')).toHaveLength(20);
+    await database.change({ table: 'item', insert: [[50, 'later']] });
+    await database.database.close();
+    const again = await reopened(programs, disk);
+    expect(again.rows('item')).toHaveLength(21);
+    expect(await again.publish('sizes')).toMatchObject({ kind: 'updated' });
+    expect(again.rows('item')).toContain('50 later 5');
+    await again.database.close();
+    expect((await reopened(programs, disk)).rows('item')).toContain('50 later 5');
+  });
+
+  it('fails with the key of the row, and with keys that rows share', async () => {
+    const throws: MigrationCode = {
+      rows: (table, row, old) => {
+        if (row[0] === 13) throw new Error('unlucky');
+        return sizes.rows?.(table, row, old) ?? {};
+      },
+    };
+    const { database } = await begun(throws);
+    const rows = database.rows('item');
+    expect(await database.refusal('after')).toContain('table item, row with ["id"] 13: unlucky');
+    expect(database.rows('item')).toEqual(rows);
+    const same: MigrationCode = { rows: (_, [id = 0]) => ({ item: [[id, 'same', 1]] }) };
+    const other = (await begun(same)).database;
+    expect(await other.refusal('after')).toContain('"same" appears 20 times');
+    expect(other.rows('item')).toEqual(rows);
+  });
+
+  it('takes all rows in one go where functions read tables', async () => {
+    const reads: MigrationCode = {
+      rows: (_, [id = 0, name = ''], old) => ({ item: [[id, name, old('item').length]] }),
+    };
+    const { database, programs, disk } = await begun(reads);
+    expect(await database.publish('after')).toMatchObject({ kind: 'updated' });
+    expect(database.rows('item')).toContain('3 n3 20');
+    await database.database.close();
+    expect((await reopened(programs, disk)).rows('item')).toEqual(database.rows('item'));
+  });
+
+  it('is the only one, and ends with the database', async () => {
+    const { database, programs, disk } = await begun();
+    const publishing = database.publish('after');
+    const second = database.publish('sizes');
+    expect(await second).toMatchObject({ kind: 'refused', body: { code: 'migration.running' } });
+    const closing = database.database.close();
+    expect(await publishing).toMatchObject({ kind: 'refused', body: { code: 'database.stopped' } });
+    await closing;
+    const again = await reopened(programs, disk);
+    expect([again.rows('item').length, appliedMigrations(again.core.store)]).toEqual([20, []]);
+  });
+});
+
+describe('[living 5.6, 5.7] a power cut at each operation of a migration', () => {
+  it('leaves all of it or nothing', async () => {
+    const { disk } = await begun();
+    const whole = disk.operationCount;
+    let last = 0;
+    {
+      const run = await begun();
+      await run.database.publish('after');
+      await run.database.database.close();
+      last = run.disk.operationCount;
+    }
+    const seen = new Set<string>();
+    for (let cut = whole + 1; cut <= last; cut++) {
+      const run = await begun();
+      run.disk.stopAt(cut);
+      await run.database.publish('after').catch((error: unknown) => {
+        expect(run.disk.isOff, String(error)).toBe(true);
+      });
+      const random = new Random(cut);
+      const again = await reopened(run.programs, run.disk.crash(random));
+      const rows = again.rows('item');
+      const isNew = again.core.store.tableByName('item')?.spec.columns.length === 3;
+      const applied = appliedMigrations(again.core.store).length;
+      expect([rows.length, applied]).toEqual([20, isNew ? 1 : 0]);
+      if (isNew) expect(rows).toEqual(expected(first as [number, string][]));
+      seen.add(isNew ? 'new' : 'old');
+    }
+    expect([...seen].sort()).toEqual(['new', 'old']);
+  });
+});
+
+describe('[living 5.10] a trial', () => {
+  it('says what would become of rows, and changes nothing', async () => {
+    const { database } = await begun();
+    const rows = database.rows('item');
+    const offset = database.core.store.offset;
+    const bytes = database.core.log.bytes;
+    const report = await database.trial('after');
+    expect(report).toMatchObject({
+      tables: [{ before: 'item', after: 'item', rowsBefore: 20, rowsAfter: 20 }],
+      ...{ conflicts: [], failure: undefined, isOnline: true },
+    });
+    expect(report.tables[0]?.samples).toHaveLength(3);
+    expect(report.tables[0]?.samples[0]?.after).toMatchObject([{ table: 'item' }]);
+    expect(database.rows('item')).toEqual(rows);
+    expect([database.core.store.offset, database.core.log.bytes]).toEqual([offset, bytes]);
+    expect(await database.publish('after')).toMatchObject({ kind: 'updated' });
+  });
+
+  it('lists conflicts, and says why a publish would fail', async () => {
+    const same: MigrationCode = { rows: (_, [id = 0]) => ({ item: [[id, 'same', 1]] }) };
+    const { database } = await begun(same);
+    const { conflicts, failure } = await database.trial('after');
+    const groups = [{ value: '"same"', rows: 20 }];
+    expect(conflicts).toEqual([
+      { table: 'item', constraint: expect.any(String), columns: ['name'], groups, more: 0 },
+    ]);
+    expect(failure).toContain('"same" appears 20 times');
+  });
+});
