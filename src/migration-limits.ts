@@ -8,7 +8,7 @@ export const migrationLimits = {
   migrationBatchBytes: mebibyte,
   /** From more rows on, tables are rewritten beside the turns. */
   migrationOnlineRowsMin: 50_000,
-  /** A slice beside the turns, and the part of the time that slices take while others are served. */
+  /** A slice beside the turns, and the share of the time of slices while others are served. */
   migrationSliceMillis: 5,
   migrationShare: 0.25,
   /** Without a request for so long, nobody is there who could have to wait. */

@@ -19,17 +19,12 @@ import {
   type SyncState,
   syncsOf,
 } from './log-state.ts';
-import {
-  type CommitInputs,
-  type LogRecord,
-  type MigratedTables,
-  recordKinds,
-  type SchemaChange,
-  type StagedRows,
-} from './record.ts';
+import type { CommitInputs, LogRecord, MigratedTables, SchemaChange } from './record.ts';
+import { recordKinds, type StagedRows } from './record.ts';
 import { RecordBuffer } from './record-buffer.ts';
 import { createSegment, type RecoveredLog, recoverLog } from './recover.ts';
-import { readSegmentHeader, segmentHeaderBytes } from './segment.ts';
+import { reserveAhead } from './reserve-ahead.ts';
+import { hasRunsIn, segmentHeaderBytes } from './segment.ts';
 import type { SnapshotLoading, SnapshotPlace } from './snapshot.ts';
 
 export interface LogOptions {
@@ -115,7 +110,7 @@ export class CommitLog {
   #leftFiles: DiskFile[] = [];
   readonly #mark: DurableMark | undefined;
   readonly #later: (work: () => void) => void;
-  /** Whether the active segment may have records of migrations, and whether the next write has. */
+  /** Whether the active segment, and the next write, may have records of migrations. */
   #hasRuns: boolean;
   #needsRun = false;
   #isMarkDue = false;
@@ -282,7 +277,8 @@ export class CommitLog {
       const isEmpty = this.#end === segmentHeaderBytes;
       const isFull = !isEmpty && this.#end + length > this.#segmentBytes;
       if (isFull || (this.#needsRun && !this.#hasRuns)) this.#startSegment();
-      this.#reserve(this.#end + length);
+      const end = this.#end + length;
+      this.#reserved = reserveAhead(this.#file, this.#reserved, end, this.#segmentBytes);
       this.#file.write(this.#buffer.bytes(), this.#end);
     } catch (error) {
       throw this.#break(error);
@@ -565,25 +561,6 @@ export class CommitLog {
     this.#reserved = segmentHeaderBytes;
   }
 
-  /**
-   * Reserves space ahead of the writes, in steps that grow with the segment: a small database stays
-   * small, and in a busy one a sync seldom has to record that the file grew.
-   */
-  #reserve(end: number): void {
-    if (end <= this.#reserved) return;
-    const step = Math.min(Math.max(this.#reserved, reserveBytesMin), reserveBytesMax);
-    const ahead = Math.min(this.#reserved + step, Math.max(this.#segmentBytes, end));
-    const size = Math.max(end, ahead);
-    try {
-      this.#file.allocate(size);
-      this.#reserved = size;
-    } catch (error) {
-      // The last of the space may suffice for this write.
-      this.#reserved = this.#file.size();
-      if (!(error instanceof DiskError && error.isForSpace) || this.#reserved < end) throw error;
-    }
-  }
-
   #checkNext(offset: number): void {
     // Not `assert`: its message would be built for every record.
     if (offset !== this.#offset + 1) {
@@ -619,13 +596,4 @@ export class CommitLog {
   }
 }
 
-function hasRunsIn(file: DiskFile): boolean {
-  const head = new Uint8Array(segmentHeaderBytes);
-  const length = file.read(head, 0);
-  const reading = readSegmentHeader(head.subarray(0, length));
-  return reading.kind === 'valid' && reading.header.hasRuns;
-}
-
 const notInPlace = 'it is no longer in its folder: it was deleted, moved or replaced';
-const reserveBytesMin = 64 * 1024;
-const reserveBytesMax = 4 * 1024 * 1024;

@@ -1,5 +1,6 @@
 import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import { crc32c } from './checksum.ts';
+import type { DiskFile } from './disk.ts';
 import { type Epoch, epoch, epochOfSalt } from './epoch.ts';
 
 /**
@@ -153,6 +154,13 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
       hasRuns: (flags & runFlag) !== 0,
     },
   };
+}
+
+/** Whether a segment may have records of migrations. */
+export function hasRunsIn(file: Pick<DiskFile, 'read'>): boolean {
+  const head = new Uint8Array(segmentHeaderBytes);
+  const reading = readSegmentHeader(head.subarray(0, file.read(head, 0)));
+  return reading.kind === 'valid' && reading.header.hasRuns;
 }
 
 /** True if a header of the present version can begin with `bytes`, which may be short. */

@@ -328,23 +328,14 @@ export class RowHeap {
       const page = this.#pages[number];
       if (page === undefined) continue;
       const words = this.words[number] as Int32Array;
-      const start = from < 0 ? 0 : from + page.slotBytes;
+      // The page may have been replaced since by one with slots of another size.
+      const start = from < 0 ? 0 : from - (from % page.slotBytes) + page.slotBytes;
       for (let offset = start; offset < page.fresh; offset += page.slotBytes) {
         const state = (words[offset >> 2] as number) >>> stateShift;
         if (isVisible(state)) return rowRef((number << pageShift) | (offset >> 3));
       }
     }
     return noRow;
-  }
-
-  /** The next visible row whose ref is above `ref`, which need not be that of a row any more. */
-  nextAbove(ref: RowRef): RowRef {
-    const page = this.#pages[ref >>> pageShift];
-    if (ref === noRow || page === undefined) return this.nextVisible(ref);
-    // The page may have been replaced by one with slots of another size.
-    const from = (ref & offsetMask) << 3;
-    const slot = Math.floor(from / page.slotBytes) * page.slotBytes;
-    return this.nextVisible(rowRef((ref & ~offsetMask) | (slot >> 3)));
   }
 
   /**

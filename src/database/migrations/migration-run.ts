@@ -109,7 +109,9 @@ export class MigrationRun {
     if (rows.backlog > limits.migrationBacklogRowsMax) {
       throw new Refusal({
         code: 'migration.failed',
-        message: `Other calls change rows faster than the migration takes them: ${rows.backlog} wait`,
+        message:
+          'Other calls change rows faster than the migration takes them: ' +
+          `${rows.backlog} wait`,
       });
     }
     this.#writer?.flush();

@@ -88,7 +88,7 @@ async function migratedRows(programs: Record<string, TestProgram>, name: string)
 }
 
 describe('[living 5.6] a declared migration', () => {
-  it('rewrites rows with the swap of the program in one commit, and survives a restart', async () => {
+  it('rewrites rows with the swap of the program, in one commit that lasts', async () => {
     const disk = new MemoryDisk();
     const programs = { before, after };
     const database = await withRows(programs, disk);

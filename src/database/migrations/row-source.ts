@@ -89,7 +89,7 @@ export class RowSource implements RowWatcher {
     const batch = new BatchBytes(this.table, false);
     const { heap } = this.table;
     for (;;) {
-      const ref = heap.nextAbove(this.#cursor);
+      const ref = heap.nextVisible(this.#cursor);
       if (ref === noRow) {
         this.#cursor = this.#end;
         break;
