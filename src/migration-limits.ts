@@ -26,4 +26,6 @@ export const migrationLimits = {
   trialSamplesMax: 3,
   /** Between two reports on how far it is. */
   migrationReportMillis: 200,
+  /** Between two lines about that in the log of the database. */
+  migrationLogMillis: 5_000,
 } as const;

@@ -50,6 +50,8 @@ export interface DatabaseCore {
   readonly startReadRun: StartReadRun;
   readonly slices: Slices;
   readonly migrationSizes: MigrationSizes;
+  /** Memory that the machine can still give, in bytes. */
+  readonly freeBytes: (() => number) | undefined;
   /** The memory that reads hold. */
   readonly statementMemory: StatementMemory;
   /** The storage limits that transactions must respect. */

@@ -72,6 +72,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   /** Used instead of those in `limits.ts`, for tests. */
   readonly slices?: Slices;
   readonly migrationSizes?: MigrationSizes;
+  /** Memory that the machine can still give, in bytes; absent: it is not known. */
+  readonly freeBytes?: () => number;
   /** True: no scheduled run begins until the schedules are resumed. */
   readonly schedulesPaused?: boolean;
   /** Called after each scheduled run. */
@@ -262,6 +264,7 @@ function coreOf(
     startReadRun: options.startReadRun ?? startReadRun,
     slices: options.slices ?? slicesOfLimits,
     migrationSizes: options.migrationSizes ?? migrationSizesOfLimits,
+    freeBytes: options.freeBytes,
     statementMemory: new StatementMemory(),
     quota: quotaOf(options),
     env: options.env ?? (() => emptyEnv),

@@ -1,3 +1,4 @@
+import { freemem } from 'node:os';
 import { childrenOf, readProc } from './proc.ts';
 
 /** The unit of `/proc`. Where pages are larger, a bound is reached later. */
@@ -18,4 +19,9 @@ export function processTreeBytes(pid: number): number | undefined {
 function residentBytes(pid: number): number | undefined {
   const pages = readProc(`/proc/${pid}/statm`)?.split(' ')[1];
   return pages === undefined ? undefined : Number(pages) * pageBytes;
+}
+
+/** Memory that the machine can still give, in bytes. */
+export function freeMemoryBytes(): number {
+  return freemem();
 }

@@ -110,8 +110,7 @@ export class MigrationRun {
       throw new Refusal({
         code: 'migration.failed',
         message:
-          'Other calls change rows faster than the migration takes them: ' +
-          `${rows.backlog} wait`,
+          'Other calls change rows faster than the migration takes them: ' + `${rows.backlog} wait`,
       });
     }
     this.#writer?.flush();

@@ -152,6 +152,17 @@ describe('[living 5.7] a migration of many rows', () => {
     expect((await reopened(programs, disk)).rows('item')).toEqual(database.rows('item'));
   });
 
+  it('is refused with figures where the machine lacks the memory', async () => {
+    const { programs, disk, database } = await begun();
+    await database.database.close();
+    const options = { disk, open: true, migrationSizes, freeBytes: () => 100 };
+    const again = await MigratingDatabase.start(programs, options);
+    expect(await again.refusal('after')).toMatch(
+      /^The migration needs about .* of memory, because .* and 100 bytes are free\./,
+    );
+    expect(again.rows('item')).toHaveLength(20);
+  });
+
   it('is the only one, and ends with the database', async () => {
     const { database, programs, disk } = await begun();
     const publishing = database.publish('after');

@@ -3,9 +3,11 @@ import type { DeclaredPlan } from '../../schema/declared-plan.ts';
 import { MigrationError } from '../../store/migrate.ts';
 import type { Alarm, MakeAlarm } from '../alarm.ts';
 import type { DatabaseCore } from '../core.ts';
+import { hostLine } from '../host-line.ts';
 import { Refusal, type RefusalBody, refusal } from '../outcome.ts';
 import type { LoadedProgram, ProgramSurroundings } from '../program.ts';
 import type { Ticket } from '../ticket.ts';
+import type { MigrationProgress } from '../trial-report.ts';
 import type { DatabaseReply, TurnResult, UpdateRequest } from '../turn.ts';
 import {
   type AllowedUpdate,
@@ -17,7 +19,7 @@ import {
   runOptionsOf,
   tryUpdate,
 } from '../update-program.ts';
-import { MigrationRun } from './migration-run.ts';
+import { MigrationRun, requireMemory } from './migration-run.ts';
 import { NeedsStandstill } from './stage-rows.ts';
 import { Trial } from './trial.ts';
 
@@ -69,12 +71,13 @@ export class Updates {
   #restsUntil = Number.NEGATIVE_INFINITY;
   #busyAt = Number.NEGATIVE_INFINITY;
   #reportedAt = Number.NEGATIVE_INFINITY;
+  #loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(core: DatabaseCore, around: ProgramSurroundings, owner: UpdatesOwner) {
     this.#core = core;
     this.#around = around;
     this.#owner = owner;
-    this.#alarm = owner.makeAlarm?.(() => owner.wake());
+    this.#alarm = owner.makeAlarm?.(() => this.#ring());
   }
 
   /** True while a migration has rows in the log that only its record will name. */
@@ -86,6 +89,18 @@ export class Updates {
   get hasWork(): boolean {
     if (this.#running === undefined) return false;
     return this.#alarm === undefined || this.#core.clock.monotonicMillis() >= this.#restsUntil;
+  }
+
+  /** By the clock of turns it may be too early. */
+  #ring(): void {
+    if (this.hasWork) this.#owner.wake();
+    else if (this.#running !== undefined) this.#setAlarm();
+  }
+
+  #setAlarm(): void {
+    const { clock } = this.#core;
+    const millis = Math.max(0, this.#restsUntil - clock.monotonicMillis());
+    this.#alarm?.set(clock.nowMicros() + BigInt(Math.ceil(millis * 1_000)));
   }
 
   /** Loads the new program in parallel with the turns. */
@@ -121,6 +136,7 @@ export class Updates {
       const allowed = allowUpdate(this.#core, this.#updateOf(work, results));
       if (allowed === undefined) return this.#owner.updated(false);
       const { plan } = allowed;
+      if (plan.kind === 'declared') this.#requireMemory(work, plan);
       const run = plan.kind === 'declared' ? this.#runOf(work, plan) : undefined;
       if (run?.isLarge !== true) return this.#apply(allowed);
       return this.#begin({ work, run, allowed });
@@ -194,6 +210,16 @@ export class Updates {
       ...{ samples: trial, isTrial: true, goesOn: true },
       onAssertion: (id, text, holds) => trial.asserted(id, text, holds),
     });
+  }
+
+  #requireMemory({ loaded }: PreparedUpdate, plan: DeclaredPlan): void {
+    const { freeBytes } = this.#core;
+    try {
+      if (freeBytes !== undefined) requireMemory(this.#core, plan, freeBytes());
+    } catch (error) {
+      loaded.runner.dispose();
+      throw error;
+    }
   }
 
   #begin(running: Running): undefined {
@@ -284,7 +310,16 @@ export class Updates {
     const now = this.#core.clock.monotonicMillis();
     if (now - this.#reportedAt < limits.migrationReportMillis) return;
     this.#reportedAt = now;
-    results.push({ ticket: work.ticket, reply: { kind: 'migrating', progress: run.progress } });
+    const { progress } = run;
+    results.push({ ticket: work.ticket, reply: { kind: 'migrating', progress } });
+    this.#log(progress, now);
+  }
+
+  #log({ table, done, total }: MigrationProgress, now: number): void {
+    if (now - this.#loggedAt < limits.migrationLogMillis) return;
+    this.#loggedAt = now;
+    const text = `Migrating: ${done} of ${total} rows are done, now those of table \`${table}\``;
+    this.#core.report(hostLine('info', text));
   }
 
   /** While others are served, slices take a share of the time. */
@@ -294,8 +329,7 @@ export class Updates {
     const isBusy = now - this.#busyAt < limits.migrationIdleMillis;
     const took = now - startedAt;
     this.#restsUntil = isBusy ? now + took * (1 / limits.migrationShare - 1) : now;
-    if (this.#alarm === undefined || this.#running === undefined) return;
-    this.#alarm.set(clock.nowMicros() + BigInt(Math.ceil((this.#restsUntil - now) * 1_000)));
+    if (this.#running !== undefined) this.#setAlarm();
   }
 }
 

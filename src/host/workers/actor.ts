@@ -17,6 +17,7 @@ import { MachineEntropy } from '../../node/entropy.ts';
 import { machineAlarms } from '../../node/machine-alarm.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
 import { nextTurn } from '../../node/next-turn.ts';
+import { freeMemoryBytes } from '../../node/process-memory.ts';
 import { realmOpener } from '../../node/realm.ts';
 import { sha256 } from '../../node/sha256.ts';
 import { ownBytes } from '../../node/thread-memory.ts';
@@ -247,6 +248,7 @@ export class Actor {
         this.#tellMemorySoon();
         return this.#port.drained?.()?.then(nextTurn) ?? nextTurn();
       },
+      freeBytes: freeMemoryBytes,
       makeAlarm: machineAlarms(this.#clock),
       cron: cronReader,
       later,
