@@ -24,6 +24,7 @@ describe('the entry', () => {
       ...scalars.split(' ').flatMap((name) => [`${name}Builder`, `${name}ColumnBuilder`]),
       ...'CallError HostError Identity ConnectionId Timestamp TimeDuration Uuid'.split(' '),
       ...'Response AbortController AbortSignal AbortError verifySignature'.split(' '),
+      ...'migration attachMigrations'.split(' '),
     ];
     expect(Object.keys(server).sort()).toEqual(names.sort());
   });
