@@ -106,6 +106,13 @@ describe('[living 5.2] the migrations of a project', () => {
     expect(text(plain.program)).not.toContain('attachMigrations');
   });
 
+  it('are not those of another file that is built by itself', async () => {
+    const files = { ...(await filesOf(project)), ...helped };
+    const other = { ...files, 'src/other.ts': module('name: t.string()') };
+    const { program } = await inFolder(other, (folder) => buildModule(`${folder}/src/other.ts`));
+    expect(text(program)).not.toContain('attachMigrations');
+  });
+
   it.each<[string, Record<string, string | undefined>, string]>([
     [
       'without the schema before',

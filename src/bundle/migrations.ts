@@ -8,7 +8,7 @@ import { migrationIdPattern, migrationIdText } from '../schema/validate-migratio
 import { toBase64 } from '../values/base64.ts';
 import { BuildError } from './build-error.ts';
 import { ownNamespace } from './own-package.ts';
-import type { Project } from './project.ts';
+import { entryOf, type Project } from './project.ts';
 
 /** A file of `migrations/` with what a program says of it. */
 export interface MigrationSource {
@@ -31,12 +31,12 @@ const entryName = 'migrations-entry';
 export const entrySource = `${ownNamespace}:${entryName}`;
 
 /**
- * The migrations of a project, in the order of their names. Throws `BuildError` where a file is not
- * what a build can use.
+ * The migrations of a project, in the order of their names. Another file of its folder than its
+ * entry, built by itself, has none. Throws `BuildError` where a file is not what a build can use.
  */
-export function readMigrations({ root }: Pick<Project, 'root'>): readonly MigrationSource[] {
+export function readMigrations({ root, entry }: Project): readonly MigrationSource[] {
   const folder = path.join(root, 'migrations');
-  if (!existsSync(folder)) return [];
+  if (!existsSync(folder) || entryOf(root) !== entry) return [];
   const names = readdirSync(folder).filter((name) => !name.startsWith('.') && !isIgnored(name));
   const files = names.filter((name) => name.endsWith('.ts')).sort();
   const { migrationCountMax } = limits;

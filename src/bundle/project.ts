@@ -19,9 +19,7 @@ export function findProject(location: string): Project {
   const absolute = path.resolve(location);
   if (!existsSync(absolute)) throw new BuildError(`there is no module at ${location}`);
   if (statSync(absolute).isFile()) return { root: rootOfFile(absolute), entry: absolute };
-  const entry = [path.join(absolute, 'src/index.ts'), mainOf(absolute)].find(
-    (file) => file !== undefined && existsSync(file),
-  );
+  const entry = entryOf(absolute);
   if (entry === undefined) {
     throw new BuildError(
       `${location} has no entry file: neither src/index.ts, ` +
@@ -29,6 +27,13 @@ export function findProject(location: string): Project {
     );
   }
   return { root: absolute, entry };
+}
+
+/** The entry of the module in a folder, if it has one. */
+export function entryOf(root: string): string | undefined {
+  return [path.join(root, 'src/index.ts'), mainOf(root)].find(
+    (file) => file !== undefined && existsSync(file),
+  );
 }
 
 /** The package installed under a name, in the project or, in a workspace, in a folder above it. */

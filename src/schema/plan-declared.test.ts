@@ -8,6 +8,7 @@ import {
   u32,
   u64,
 } from '../../test/schema/module-builder.ts';
+import { limits } from '../limits.ts';
 import { catalogOf } from './build-catalog.ts';
 import { catalogOfStage } from './catalog-of-stage.ts';
 import type { DeclaredPlan } from './declared-plan.ts';
@@ -305,6 +306,16 @@ describe('[living 5.3] the migrations of a program', () => {
     );
     const short = { ...migration(first), hash: new Uint8Array(3) };
     expect(problems({ ...two, migrations: [short] })).toContain('a hash of 3 bytes, not 32');
+    const { migrationCountMax, migrationStepsMax, migrationDefinitionBytesMax } = limits;
+    const many = Array.from({ length: migrationCountMax + 1 }, () => migration(first));
+    expect(problems({ ...two, migrations: many })).toContain('has 1001 migrations, more than 1000');
+    const long = {
+      ...migration(first),
+      steps: new Array(migrationStepsMax + 1).fill({ kind: 'run' }),
+    };
+    expect(problems({ ...two, migrations: [long] })).toContain('has more than 1000 steps');
+    const large = { ...migration(first), before: new Uint8Array(migrationDefinitionBytesMax + 1) };
+    expect(problems({ ...two, migrations: [large] })).toContain('a definition larger than 4194304');
     const inner = moduleOf([], { submodules: [{ namespace: 'old', module: one }] });
     expect(problems({ ...inner, migrations: [migration(first)] })).toContain('submodule `old`');
   });
