@@ -59,7 +59,7 @@ const hook = (body: string) =>
   `__call_migration__(kind, step, count, at, rows, route) { ${body} },`;
 const place = (body: string) => `__migration_place__() { ${body} },`;
 
-describe('[living 6.3] a hostile program that is asked to migrate', () => {
+describe('[abi 16, living 6.3] a hostile program that is asked to migrate', () => {
   it.each([
     ['has no hook', '', 'Uncaught TypeError: Expected module function hook `__call_migration__`'],
     ['answers with no bytes', hook('return {};'), 'must return a Uint8Array'],
