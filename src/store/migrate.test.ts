@@ -77,7 +77,8 @@ describe('tables', () => {
     const store = openWith({ columns }, [[1, 'a']]);
     expect(failureOf(store, {})).toBe(
       "Cannot remove table `t`: table contains data. Clear the table's rows (e.g. via a reducer) " +
-        'before removing it from your schema.',
+        'before removing it from your schema.\nDeclare it in a migration, which ' +
+        "`reducerdb migrate new` writes: m.dropTable('t', { rows: 'discard' })",
     );
   });
 

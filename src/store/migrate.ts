@@ -1,6 +1,7 @@
 import { assert, present } from '../assert.ts';
 import type { Catalog, IndexSpec, SequenceSpec, TableSpec } from '../schema/catalog.ts';
 import type { IndexId, TableId } from '../schema/ids.ts';
+import { declareWords } from '../schema/migration-plan.ts';
 import { isSparse } from '../schema/sparse-index.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { decoderOf } from '../values/decode.ts';
@@ -115,7 +116,8 @@ function checkDropped(state: StoreState, next: Catalog, { dropped }: ReplacedTab
     if (kept.has(spec.id) || rowCount === 0 || dropped.has(spec.id)) continue;
     throw new MigrationError(
       `Cannot remove table \`${spec.name}\`: table contains data. Clear the table's rows ` +
-        '(e.g. via a reducer) before removing it from your schema.',
+        '(e.g. via a reducer) before removing it from your schema.\n' +
+        `${declareWords} m.dropTable('${spec.sourceName}', { rows: 'discard' })`,
     );
   }
 }

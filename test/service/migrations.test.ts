@@ -491,7 +491,8 @@ const failing: Readonly<Record<string, Change & { says: string | RegExp }>> = {
     plan: ['▸ Removed table: kept'],
     says:
       "Cannot remove table `kept`: table contains data. Clear the table's rows (e.g. via a " +
-      'reducer) before removing it from your schema.',
+      'reducer) before removing it from your schema.\nDeclare it in a migration, which ' +
+      "`reducerdb migrate new` writes: m.dropTable('kept', { rows: 'discard' })",
   },
   doubled: {
     from: '{}, { id: t.u32(), n: t.u32().index() }',
