@@ -36,7 +36,7 @@ import type { WriteNumber } from './write-number.ts';
 
 /**
  * A request as the actor receives it. The owner numbers requests with ascending *tickets*; the
- * actor answers each ticket once, unless it stops; a `reading` and a `migrating` are no answers, but
+ * actor answers each ticket once, unless it stops; `reading` and `migrating` are no answers, but
  * promise one.
  */
 export interface TicketedRequest {

@@ -1,8 +1,8 @@
 import type { RowRef } from './row-ref.ts';
 
 /**
- * Is told what commits do to the rows of one table; called within a commit, in no special order. A
- * row is readable through its ref while it is called.
+ * Gets what commits do to the rows of one table, within each commit, in no special order. A row is
+ * readable through its ref meanwhile.
  */
 export interface RowWatcher {
   /** A row that was not there before. */

@@ -98,7 +98,7 @@ describe('[living 5.7] a migration of many rows', () => {
     expect(again.rows('item')).toHaveLength(21);
   });
 
-  it('is cancelled before the swap, and leaves rows in the log that count for nothing', async () => {
+  it('[living 5.8] is cancelled before the swap; rows in the log then do not count', async () => {
     let cancel = () => {};
     let calls = 0;
     const code: MigrationCode = {
@@ -173,6 +173,29 @@ describe('[living 5.7] a migration of many rows', () => {
     await closing;
     const again = await reopened(programs, disk);
     expect([again.rows('item').length, appliedMigrations(again.core.store)]).toEqual([20, []]);
+  });
+});
+
+describe('[living 5.8] progress', () => {
+  it('is reported, and stands in the log of the database', async () => {
+    const { database } = await begun();
+    await database.publish('after');
+    // The clock stands still, so one report is enough.
+    expect(database.progress).toEqual([{ table: 'item', done: 2, total: 20 }]);
+    expect(database.lines).toContain('Migrating: 2 of 20 rows are done, now those of table `item`');
+  });
+});
+
+describe('[living 5.9] clients', () => {
+  it('stay if the migration only looks at rows, and go if it rewrites them', async () => {
+    const steps = [{ kind: 'assert', text: 'many', sql: undefined }] as const;
+    const module = moduleOf([item], { reducers, caseConversion: 'none' });
+    const checked = { module: migrated(module, { before: before.module, steps }) };
+    const programs = { before, checked, after: after(sizes) };
+    const database = await MigratingDatabase.start(programs, { migrationSizes });
+    expect(await database.publish('checked')).toMatchObject({ endsConnections: false });
+    const other = (await begun()).database;
+    expect(await other.publish('after')).toMatchObject({ endsConnections: true });
   });
 });
 

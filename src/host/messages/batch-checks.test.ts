@@ -104,8 +104,14 @@ const cases: readonly [string, (text: string) => unknown, object[], unknown[]][]
   [
     'an update',
     parseUpdateHead,
-    [['js', { policy: 'breakClients', token: 't' }]],
-    [null, [], ['py', { policy: 'compatible' }], ['js', { policy: 'all' }]],
+    [
+      ['js', { policy: 'breakClients', token: 't' }, false],
+      ['js', { policy: 'compatible' }, true],
+    ],
+    [
+      ...[null, [], ['py', { policy: 'compatible' }, false], ['js', { policy: 'all' }, false]],
+      ['js', { policy: 'compatible' }],
+    ],
   ],
 ];
 

@@ -3,6 +3,7 @@ import type { LiveCommit } from '../../database/live/live-commit.ts';
 import { querySetId } from '../../database/live/set-id.ts';
 import type { ListedSchedule } from '../../database/schedules/schedule-ask.ts';
 import { ticketNumber } from '../../database/ticket.ts';
+import type { TrialReport } from '../../database/trial-report.ts';
 import type {
   DatabaseReply,
   DatabaseRequest,
@@ -39,6 +40,18 @@ const temporary = { kind: 'temporary', id: connectionNumber(9n) } as const;
 const call = { reducer: 'add', schemaVersion: 2 ** 40, confirmed: true };
 const noVersion = { schemaVersion: undefined, args: Uint8Array.of() };
 const permission = { policy: 'breakClients', token: '0x1' } as const;
+
+const trialReport: TrialReport = {
+  tables: [
+    {
+      ...{ before: 't', after: undefined, rowsBefore: 2, rowsAfter: 0 },
+      samples: [{ before: Uint8Array.of(1), after: [{ table: 'u', row: Uint8Array.of(2) }] }],
+    },
+  ],
+  conflicts: [],
+  assertions: [{ migration: '0001-a', text: 'b', holds: false }],
+  ...{ failure: 'c', memoryBytes: 3, millis: 4, isOnline: true },
+};
 
 function requestsIn(batch: Batch): TicketedRequest[] {
   const reader = new RequestReader(batch);
@@ -177,6 +190,7 @@ describe('a batch of requests', () => {
     { kind: 'cancel', of: ticketNumber(1), why: 'stop' },
     { kind: 'program' },
     { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
+    { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(8) }, permission, isTrial: true },
   ];
 
   it('is the same on the other side, after its buffers changed hands', () => {
@@ -434,6 +448,8 @@ describe('the outcomes of a turn', () => {
     { kind: 'oneOff', outcome: { kind: 'failed', error: 'g', micros: 8 } },
     { kind: 'program', program: { kind: 'wasm', bytes: Uint8Array.of(1) } },
     { kind: 'refused', body: { code: 'migration.failed', message: 'm' } },
+    { kind: 'migrating', progress: { table: 't', done: 1, total: 2 } },
+    { kind: 'tried', report: trialReport },
   ];
 
   it.each([undefined, 0n, -(2n ** 63n), 2n ** 63n - 1n])(
