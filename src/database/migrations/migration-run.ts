@@ -107,11 +107,9 @@ export class MigrationRun {
       if (at - startedAt >= sliceMillis) break;
     }
     if (rows.backlog > limits.migrationBacklogRowsMax) {
-      throw new Refusal({
-        code: 'migration.failed',
-        message:
-          'Other calls change rows faster than the migration takes them: ' + `${rows.backlog} wait`,
-      });
+      const waiting = `${rows.backlog} changed rows wait`;
+      const message = `Other calls change rows faster than the migration takes them: ${waiting}`;
+      throw new Refusal({ code: 'migration.failed', message });
     }
     this.#writer?.flush();
   }
