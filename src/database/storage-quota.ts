@@ -70,6 +70,14 @@ export class StorageQuota {
     );
   }
 
+  /** Why the rows of other tables, which take so many bytes, must not take the place of all. */
+  faultOfRows({ store }: Pick<Stored, 'store'>, rowBytes: number): string | undefined {
+    const { rowBytesMax } = this.#limits;
+    if (rowBytesMax === undefined || rowBytes <= rowBytesMax) return undefined;
+    if (rowBytes <= rowBytesOf(store)) return undefined;
+    return fault({ what: 'rows', used: rowBytes, most: rowBytesMax });
+  }
+
   #rowFault({ store }: Stored, transaction: Transaction, isOfCall: boolean): string | undefined {
     const { rowBytesMax, ownerRowFault } = this.#limits;
     if (rowBytesMax === undefined && ownerRowFault === undefined) return undefined;
@@ -97,9 +105,9 @@ export class StorageQuota {
 }
 
 /** Bytes of rows that a database holds now. */
-export function rowBytesOf(store: Store): number {
+export function rowBytesOf({ tables }: Pick<Store, 'tables'>): number {
   let bytes = 0;
-  for (const { spec, heap, held } of store.tables) {
+  for (const { spec, heap, held } of tables) {
     // Hidden rows exist because rows of the module do. Rows that are kept for readers are gone.
     const counts = spec.kind === 'user' || hiddenTableIds.has(spec.id);
     if (counts) bytes += heap.usedBytes - held.waitingBytes;

@@ -221,6 +221,8 @@ function declaredUpdate(
   const run = begun ?? new MigrationRun(core, runOptionsOf(core, update, plan));
   const prepared = orFailed(core, () => run.complete());
   const { catalog, defaults, migration } = prepared;
+  const overQuota = core.quota.faultOfRows(core, prepared.rowBytes);
+  if (overQuota !== undefined) throw refusal('quota.exceeded', overQuota);
   const sql = checkedSchema(core, loaded.definition, catalog);
   const schema = { ...schemaChangeOf(loaded, catalog, catalog, []), defaults };
   const steps = plan.stages.flatMap(({ automatic }) => linesOf(automatic));

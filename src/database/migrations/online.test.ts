@@ -163,6 +163,17 @@ describe('[living 5.7] a migration of many rows', () => {
     expect(again.rows('item')).toHaveLength(20);
   });
 
+  it('is refused if its rows exceed the quota, and changes nothing', async () => {
+    const used = (await begun()).database.database.storageUse().rowBytes;
+    const long: MigrationCode = {
+      rows: (_, [id = 0, name = '']) => ({ item: [[id, `${name} ${'x'.repeat(100)}`, 1]] }),
+    };
+    const other = (await begun(long)).database;
+    other.database.setStorage({ rowBytesMax: used });
+    expect(await other.refusal('after')).toContain('Quota exceeded: the rows of this database');
+    expect(other.rows('item')).toHaveLength(20);
+  });
+
   it('is the only one, and ends with the database', async () => {
     const { database, programs, disk } = await begun();
     const publishing = database.publish('after');

@@ -23,6 +23,8 @@ export interface PreparedMigration {
   readonly sequences: readonly SequenceMark[];
   /** Tables whose rows are not those from before, by their ids afterwards; dropped ones too. */
   readonly rewritten: ReadonlySet<TableId>;
+  /** Bytes of the rows of all tables of the module afterwards. */
+  readonly rowBytes: number;
   /** Swaps the tables. */
   readonly migration: Migration;
 }
@@ -67,7 +69,9 @@ export function preparedMigration(
   const defaults = keptDefaults(workshop, serving);
   const migrated = { run: rows.staged.size === 0 ? 0 : rows.run, tables: named };
   const { changes } = rows;
-  return { catalog, defaults, tables: migrated, changes, sequences, rewritten, migration };
+  const rowBytes = bytesOf(store, [...tables.keys()]);
+  const parts = { changes, sequences, rewritten, rowBytes, migration };
+  return { catalog, defaults, tables: migrated, ...parts };
 }
 
 function* madeIds({ store, states }: Workshop): Generator<TableId> {
