@@ -122,6 +122,21 @@ describe.each(shelves)('[living 5.11] the deploys of a database, in %s', (_, she
     expect(await undone.story()).toEqual(['created a 11', 'found b 21']);
   });
 
+  it('have nothing of what was begun where something else runs since', async () => {
+    const other = new Bench(shelf());
+    await other.deploy('a', { kind: 'created' });
+    await other.begin('b');
+    other.swap('c');
+    other.restart();
+    expect(await other.story()).toEqual(['created a 11', 'found c 21']);
+    const restored = new Bench(shelf());
+    await restored.deploy('a', { kind: 'created' });
+    await restored.begin('a', { kind: 'reset', generation: 1 });
+    restored.generation = 2;
+    restored.restart();
+    expect(await restored.story()).toEqual(['created a 11', 'restored a 11']);
+  });
+
   it('leave out what a crash has undone after all', async () => {
     const bench = new Bench(shelf());
     await bench.deploy('a', { kind: 'created' });

@@ -6,7 +6,7 @@ export interface CallFigures {
   /** Those that the program failed: crashes and budgets, not what it has refused. */
   readonly failed: number;
   /** By how long they took: see `CallTimes`. */
-  readonly times: Float64Array;
+  readonly times: Uint32Array;
 }
 
 /**
@@ -14,7 +14,7 @@ export interface CallFigures {
  * from them is right to a quarter. A call costs no allocation, and no logarithm.
  */
 export class CallTimes {
-  readonly counts = new Float64Array(bucketCount);
+  readonly counts = new Uint32Array(bucketCount);
 
   add(millis: number): void {
     const at = bucketOf(millis);
@@ -33,7 +33,7 @@ function bucketOf(millis: number): number {
 }
 
 /** Milliseconds that a share of the calls took at most, to the end of a bucket; 0: no calls. */
-export function percentileMillis(counts: Float64Array, share: number): number {
+export function percentileMillis(counts: Uint32Array, share: number): number {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return 0;
   let seen = 0;
@@ -92,7 +92,7 @@ export class RecentCalls {
 
   /** All of them. */
   figures(): CallFigures {
-    const times = this.#times?.counts.slice() ?? new Float64Array(bucketCount);
+    const times = this.#times?.counts.slice() ?? new Uint32Array(bucketCount);
     return { calls: this.#calls, failed: this.#failed, times };
   }
 
