@@ -49,9 +49,9 @@ function callOn(name: string) {
 
 const halfFails = "if (Number(text) % 2 === 1) throw new TypeError('bad');";
 const isRunning = (name: string, until: (known: ShownDeploys) => boolean) =>
-  vi.waitUntil(async () => until(await deploysOf(sandbox, name)), { timeout: 60_000 });
+  vi.waitUntil(async () => until(await deploysOf(sandbox, name)), { timeout: 120_000 });
 
-describe('[living 5.12] a canary', () => {
+describe('[living 5.12] a canary', { timeout: 240_000 }, () => {
   it('that fails half of its calls is rolled back by itself, and no row is lost', async () => {
     await publish('bad', { word: 'one' });
     const calls = callOn('bad');

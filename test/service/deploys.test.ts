@@ -33,7 +33,7 @@ const restart = async (signal: NodeJS.Signals) => {
   service = await sandbox.start();
 };
 
-describe('[living 5.11] deploys', () => {
+describe('[living 5.11] deploys', { timeout: 240_000 }, () => {
   it('are listed with who, when, what and why', async () => {
     await publish('shop', { word: 'one' }, '-m', 'the first');
     await publish('shop', { word: 'two', columns: 'size: t.u32().default(0),' }, '-m', 'sizes');
