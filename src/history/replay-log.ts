@@ -12,10 +12,10 @@ import { decodeCatalog } from '../schema/catalog-codec.ts';
 import type { TableId } from '../schema/ids.ts';
 import type { ReplacedTables } from '../store/migrate.ts';
 import { ReplayError } from '../store/replay.ts';
-import { continueSequences, sharedTable } from '../store/table-copies.ts';
 import { StagedTables } from '../store/staged-tables.ts';
 import type { Store } from '../store/store.ts';
 import { Table } from '../store/table.ts';
+import { continueSequences, sharedTable } from '../store/table-copies.ts';
 import type { SnapshotLoader } from './load-snapshot.ts';
 import type { ReplayedProgram } from './replayed-program.ts';
 

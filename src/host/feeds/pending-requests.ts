@@ -187,6 +187,13 @@ export class PendingRequests {
     return this.#byTicket.get(ticket);
   }
 
+  /** Some rows of a subscription take a long time to read; its outcome comes later. */
+  reading(ticket: Ticket, queries: readonly number[]): void {
+    const pending = this.find(ticket);
+    assert(pending?.kind === 'feed', 'rows are promised to connections');
+    pending.reading(queries);
+  }
+
   /** Removes a request whose outcome has arrived. */
   take(ticket: Ticket): Pending | undefined {
     return this.#byTicket.take(ticket);

@@ -539,12 +539,13 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   #settle({ ticket, reply }: TurnResult, turn: TurnReport): void {
     if (reply.kind === 'reading') {
-      const reading = this.#pending.find(ticket);
-      assert(reading?.kind === 'feed', 'rows are promised to connections');
-      reading.reading(reply.queries);
+      this.#pending.reading(ticket, reply.queries);
       return;
     }
-    if (reply.kind === 'migrating') return this.#watched.get(ticket)?.(reply.progress);
+    if (reply.kind === 'migrating') {
+      this.#watched.get(ticket)?.(reply.progress);
+      return;
+    }
     const pending = this.#pending.take(ticket);
     assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
     this.#options.answered?.(pending, reply);
@@ -556,8 +557,7 @@ export class SupervisedDatabase implements DatabaseHandle {
       this.#hold(pending, reply, turn);
       return;
     }
-    const leavesLater = pending.kind === 'feed' && pending.feed.options.confirmed;
-    if (leavesLater) this.#vitals.owe(pending, reply);
+    if (pending.kind === 'feed' && pending.feed.options.confirmed) this.#vitals.owe(pending, reply);
     else this.#vitals.left(this.#vitals.answered(pending, reply), pending.acceptedAt);
     pending.resolve(reply);
   }
