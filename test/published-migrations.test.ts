@@ -104,6 +104,69 @@ describe('[living 5.3] a publish of a program with migrations', () => {
     await shop.close();
   });
 
+  it('applies several at once, in their order', async () => {
+    const shop = await withShop(first);
+    const middle = first
+      .replace('age: t.string(),', 'age: t.string(), city: t.string(),')
+      .replace('const log = table({}, { line: t.string() });', '')
+      .replace(', log }', ' }')
+      .replace("ctx.db.log.insert({ line: 'made' });", '')
+      .replace('age });', "age, city: '' });");
+    const last = module(
+      `const userRow = table({ public: true }, {
+        id: t.u64().primaryKey().autoInc(), fullName: t.string().index(), age: t.string(),
+        rank: t.u32().default(3),
+      });
+      const city = table({ public: true }, { id: t.u32().primaryKey(), label: t.string().unique() });
+      const home = table({ public: true }, { id: t.u64().primaryKey().autoInc(), city: t.string() });`,
+      'userRow, city, home',
+    );
+    const program = await built({
+      module: last,
+      migrations: [
+        {
+          id: '0001-cities',
+          before: first,
+          options: `steps: (m) => [
+            m.mapRows('userRow', (old, read) => old.age === '7' ? undefined : {
+              ...old, city: read.old.city.id.find(1)?.label ?? 'none',
+            }),
+            m.dropTable('log', { rows: 'discard' }),
+          ],`,
+        },
+        {
+          id: '0002-homes',
+          before: middle,
+          options: `steps: (m) => [
+            m.splitTable('userRow', { into: {
+              userRow: ({ id, fullName, age }) => ({ id, fullName, age }),
+              home: ({ city }) => [{ city }, { city: city + '!' }],
+            } }),
+          ],`,
+        },
+        {
+          id: '0003-count',
+          before: last.replace('rank: t.u32().default(3),', ''),
+          options: `steps: (m) => [
+            m.run((tx) => { tx.new.home.insert({ city: String(tx.old.home.count()) }); }),
+            m.assert('SELECT COUNT(*) = 5 FROM home', 'five homes'),
+          ],`,
+        },
+      ],
+    });
+    await update(shop, program);
+    expect(await shop.rows('SELECT * FROM userRow ORDER BY id')).toEqual([
+      [1n, 'User 41', '41', 3],
+      [3n, 'User 19', '19', 3],
+    ]);
+    const homes = await shop.rows('SELECT * FROM home ORDER BY id');
+    expect(homes.map(([id]) => id)).toEqual([1n, 2n, 3n, 4n, 5n]);
+    expect(homes.map(([, city]) => city)).toEqual(['Ulm', 'Ulm!', 'Ulm', 'Ulm!', '4']);
+    await shop.reopen();
+    expect(await shop.rows('SELECT * FROM home ORDER BY id')).toEqual(homes);
+    await shop.close();
+  });
+
   it('is refused where the file was edited, and where a step fails, and changes nothing', async () => {
     const shop = await withShop(first);
     const failing = people.replace('COUNT(*) = 3', 'COUNT(*) = 4');

@@ -78,7 +78,11 @@ describe('[living 5.2] the migrations of a project', () => {
       },
     ]);
     const source = files['migrations/0001-names.ts'] ?? '';
-    expect(migrations[0]?.hash).toEqual(sha256(new TextEncoder().encode(source)));
+    const hash = sha256(new TextEncoder().encode(source));
+    expect(migrations[0]?.hash).toEqual(hash);
+    const other = await built({ 'migrations/0001-names.ts': source.replaceAll('\n', '\r\n') });
+    const again = await loadProgram(other.program, emptyCatalog);
+    expect(decodeRawModule(again.runner.describe()).migrations[0]?.hash).toEqual(hash);
   });
 
   it('are among its sources, and leave its doc comments as they are', async () => {

@@ -54,7 +54,7 @@ export const stepKinds = [
 export interface DeclaredMigration {
   /** The name of its file without the ending, as in `0003-split-names`. */
   readonly id: string;
-  /** SHA-256 of the source text of its file, 32 bytes. */
+  /** SHA-256 of the source text of its file with line feeds alone as line ends, 32 bytes. */
   readonly hash: Uint8Array;
   /** The module's definition before it, in its binary form; its schema hash is what `from` says. */
   readonly before: Uint8Array;
