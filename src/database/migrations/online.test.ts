@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { migrated } from '../../../test/schema/migration-builder.ts';
+import { type MigrationSketch, migrated } from '../../../test/schema/migration-builder.ts';
 import { moduleOf, type TableSketch, text, u32 } from '../../../test/schema/module-builder.ts';
 import {
   changeReducer,
@@ -7,8 +7,11 @@ import {
   type MigrationCode,
   type TestProgram,
 } from '../../../test/support/migrating-database.ts';
+import type { DeclaredStep } from '../../schema/declared-step.ts';
 import { Random } from '../../testing/random.ts';
 import { SimulatedDisk } from '../../testing/simulated-disk.ts';
+import { LocalSnapshots } from '../snapshots/local-snapshots.ts';
+import { sizesOfLimits } from '../snapshots/snapshot-due.ts';
 import type { MigrationSizes } from './migration-sizes.ts';
 import { appliedMigrations } from './migration-table.ts';
 
@@ -163,6 +166,35 @@ describe('[living 5.7] a migration of many rows', () => {
     expect(again.rows('item')).toHaveLength(20);
   });
 
+  it('has no snapshot taken meanwhile, so that a start finds all of its rows', async () => {
+    const disk = new SimulatedDisk();
+    const snapshots = {
+      snapshotDesk: new LocalSnapshots({ disk, salt: () => 7 }),
+      snapshotSizes: sizesOfLimits,
+    };
+    let snapshot: Promise<unknown> | undefined;
+    let calls = 0;
+    const code: MigrationCode = {
+      rows: (table, row, old) => {
+        calls++;
+        if (calls === 5) snapshot = database.request({ kind: 'snapshot' });
+        return sizes.rows?.(table, row, old) ?? {};
+      },
+    };
+    const programs = { before, after: after(code) };
+    const options = { disk, migrationSizes, ...snapshots };
+    const database = await MigratingDatabase.start(programs, options);
+    await database.change({ table: 'item', insert: first });
+    expect(await database.publish('after')).toMatchObject({ kind: 'updated' });
+    const { offset } = database.core.store;
+    expect(await snapshot).toMatchObject({ outcome: { kind: 'taken', offset } });
+    await database.change({ table: 'item', insert: [[50, 'later', 5]] });
+    await database.database.close();
+    const again = await MigratingDatabase.start(programs, { ...options, open: true });
+    expect(again.core.snapshot?.offset).toBe(offset);
+    expect(again.rows('item')).toHaveLength(21);
+  });
+
   it('is refused if its rows exceed the quota, and changes nothing', async () => {
     const used = (await begun()).database.database.storageUse().rowBytes;
     const long: MigrationCode = {
@@ -184,6 +216,73 @@ describe('[living 5.7] a migration of many rows', () => {
     await closing;
     const again = await reopened(programs, disk);
     expect([again.rows('item').length, appliedMigrations(again.core.store)]).toEqual([20, []]);
+  });
+});
+
+type Found = { readonly item?: string[]; readonly notes?: string[] };
+
+describe('[living 5.6, 5.7] several migrations at once', () => {
+  const tagged: TableSketch = { ...sized, columns: { ...sized.columns, tag: text } };
+  const notes: TableSketch = { name: 'notes', columns: { line: text }, unique: [['line']] };
+  const twice: TableSketch = { name: 'notes', columns: { line: text } };
+  const module = (tables: TableSketch[]) => moduleOf(tables, { reducers, caseConversion: 'none' });
+  const size: DeclaredStep = { kind: 'addColumn', table: 'item', column: 'size' };
+  const tag: DeclaredStep = { kind: 'addColumn', table: 'item', column: 'tag' };
+
+  async function through(
+    sketches: readonly MigrationSketch[],
+    last: TestProgram['module'],
+    code: MigrationCode,
+  ) {
+    const disk = new SimulatedDisk();
+    const first = { module: module([item, twice]) };
+    const programs = { first, last: { module: migrated(last, ...sketches), code } };
+    const database = await MigratingDatabase.start(programs, { disk, migrationSizes });
+    const lines = [['a'], ['b']];
+    await database.change({ table: 'item', insert: first20 }, { table: 'notes', insert: lines });
+    const reply = await database.publish('last');
+    if (reply.kind !== 'updated') throw new Error(JSON.stringify(reply));
+    const rows: Found = database.all();
+    await database.database.close();
+    const again = await MigratingDatabase.start(programs, { disk, open: true, migrationSizes });
+    expect(again.all()).toEqual(rows);
+    expect(appliedMigrations(again.core.store)).toHaveLength(sketches.length);
+    await again.change({ table: 'item', remove: [parsed(rows.item?.[0] ?? '')] });
+    return rows;
+  }
+
+  const first20 = first;
+  const parsed = (line: string) => {
+    const [id, ...rest] = line.split(' ');
+    return [Number(id), ...rest.map((part) => (/^\d+$/.test(part) ? Number(part) : part))];
+  };
+
+  it('follow each other, with a run on rows that were taken beside the turns', async () => {
+    const code: MigrationCode = {
+      rows: (_, row) => {
+        const [id = 0, name = '', length] = row;
+        if (length === undefined) return { item: [[id, name, String(name).length]] };
+        return { item: [[id, name, length, 't']] };
+      },
+      run: ({ now, insert, remove }) => {
+        for (const row of now('item')) if (Number(row[0]) < 3) remove('item', row);
+        insert('item', [77, 'run', 3]);
+        insert('notes', ['of run']);
+      },
+    };
+    const whole = [item, twice];
+    const between = [sized, twice];
+    const sketches: MigrationSketch[] = [
+      { id: '0001-size', before: module(whole), steps: [size] },
+      { id: '0002-run', before: module(between), steps: [{ kind: 'run' }] },
+    ];
+    const rows = await through(sketches, module(between), code);
+    expect(rows.item).toHaveLength(18);
+    expect(rows.notes).toEqual(['a', 'b', 'of run']);
+    const more = [...sketches, { id: '0003-tag', before: module(between), steps: [tag] }];
+    const tags = await through(more, module([tagged, notes]), code);
+    expect(tags.item?.[0]).toBe('10 n10 3 t');
+    expect(tags.item).toHaveLength(18);
   });
 });
 
