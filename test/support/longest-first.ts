@@ -24,6 +24,8 @@ const longest = [
   'test/service/visibility-matrix.test.ts',
   'test/hostile/killers.test.ts',
   'test/service/cli-start.test.ts',
+  'test/service/canary.test.ts',
+  'test/service/deploys.test.ts',
   'test/service/static-files.test.ts',
   'test/browser/apps.test.ts',
   'test/bench.test.ts',
