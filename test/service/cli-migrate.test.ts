@@ -1,17 +1,20 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildModule } from '../../src/bundle/build-module.ts';
 import { logIn, writeModule } from './cli-support.ts';
 import { type RunningService, Sandbox } from './harness.ts';
+import type { Remote } from './remote.ts';
 
 let sandbox: Sandbox;
 let service: RunningService;
+let owner: Remote;
 let count = 0;
 
 beforeAll(async () => {
   sandbox = await Sandbox.make();
   service = await sandbox.start();
-  await logIn(sandbox);
+  owner = await logIn(sandbox);
 });
 afterAll(async () => {
   await service.stop();
@@ -34,7 +37,8 @@ async function project(next = personTable): Promise<{ folder: string; database: 
   count += 1;
   const database = `people-${count}`;
   const folder = writeModule(sandbox, database, source(userTable));
-  await sandbox.ok(['publish', database, '-p', folder]);
+  const program = new Uint8Array((await buildModule(folder)).program);
+  expect(await owner.upload(database, program)).toMatchObject({ status: 200 });
   writeFileSync(path.join(folder, 'src/index.ts'), source(next));
   return { folder, database };
 }
@@ -158,5 +162,5 @@ export default migration<Before>({
     expect(text).toContain(
       "m.changeColumn('person', 'mail', { using: (old) => Number(old.mail) })",
     );
-  });
+  }, 240_000);
 });
