@@ -15,6 +15,7 @@ const longest = [
   'test/service/linking.test.ts',
   'test/service/cli-generate.test.ts',
   'test/service/cli-publish.test.ts',
+  'test/service/lending-life.test.ts',
   'src/host/seats/budget.test.ts',
   'test/service/soak.test.ts',
   'test/service/mcp-clients.test.ts',
