@@ -243,7 +243,7 @@ export function liveConnectionContract(name: string, open: ShopOpener): void {
       const token = plan.kind === 'automatic' ? plan.token : '';
       const before = shop.handle.description;
       await shop.handle.update(breaking, { policy: 'breakClients', token }, 5_000);
-      expect(await ada.gone).toBe('database');
+      expect(await ada.gone).toBe('schema');
       // What it was told last is of before.
       expect(ada.live.description).toBe(before);
       const bob = arrive('bo');
