@@ -214,6 +214,24 @@ describe('[living 5.11] a roll back over a migration', () => {
     await migrated(steps);
     const refused = host.deploys.plan(ada, host.database('shop'));
     await expect(refused).rejects.toThrow('migration 0001-labels cannot be undone');
-    await expect(refused).rejects.toThrow('backup restore latest');
+    const { deploys } = await host.deploys.list(ada, host.database('shop'));
+    const last = Number(deploys[1]?.commit) - 1;
+    await expect(refused).rejects.toThrow(`--at ${last} --in-place`);
+  });
+
+  it('names the last commit of the deploy, also where the schema has changed since', async () => {
+    await publish({ word: 'one' });
+    await publish({ word: 'two', ...extra });
+    await host.database('shop').handle.query({
+      caller: host.callerFor(ada, host.database('shop')),
+      connection: temporaryConnection(),
+      ...{ sql: 'INSERT INTO extra (id) VALUES (1)', confirmed: true },
+    });
+    const other = 'const other = table({}, { id: t.u32() });';
+    await publish({ word: 'three', tables: `${extra.tables}${other}`, named: ', extra, other' });
+    const { deploys } = await host.deploys.list(ada, host.database('shop'));
+    expect(deploys.map(({ number }) => number)).toEqual([1, 2, 3]);
+    const last = Number(deploys[1]?.commit) - 1;
+    await expect(rollBack(1)).rejects.toThrow(`--at ${last} --in-place`);
   });
 });

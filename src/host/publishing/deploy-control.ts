@@ -200,13 +200,15 @@ export class DeployControl {
     const plan = await handle.plan(program, true);
     if (plan.kind === 'automatic' && losses.length === 0) return plan;
     const reason = plan.kind === 'manual' ? plan.reason.trim() : '';
+    const { deploys } = await this.#options.deploys.of(identity).list();
+    const last = lastCommitOf(of, deploys) ?? schemaVersion - 1;
     const lines = [
       `Rolling back to deploy ${of.number} was refused; nothing was changed.`,
       ...(losses.length > 0 ? ['It would lose:', ...losses.map(lossText)] : []),
       ...(reason === '' ? [] : ['The plan:', reason]),
       'To have the program and the rows of then, restore the database to the moment before the ' +
         'change, which loses what came since: `reducerdb backup restore latest --database ' +
-        `${identityToHex(identity)} --at ${schemaVersion - 1} --in-place\`.`,
+        `${identityToHex(identity)} --at ${last} --in-place\`.`,
     ];
     throw refusal('migration.refused', lines.join('\n'));
   }
@@ -216,6 +218,12 @@ export class DeployControl {
     if (record === undefined) throw noSuchDatabase();
     return record;
   }
+}
+
+/** The last commit that a deploy served; `undefined`: not of the history that there is now. */
+function lastCommitOf({ number }: Deploy, deploys: readonly Deploy[]): number | undefined {
+  const next = deploys.find((one) => one.number > number);
+  return next?.generation === deploys.at(-1)?.generation && next ? next.commit - 1 : undefined;
 }
 
 function noDeploy(text: string): Refusal {
