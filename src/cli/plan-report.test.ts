@@ -47,6 +47,19 @@ describe('a trial run as people see it', () => {
     );
   });
 
+  it('[living 5.10] counts no rows afterwards where it failed', () => {
+    const counts = { rows_before: 3, rows_after: 0, samples: [] };
+    const changed = { before: 'user', after: 'person', ...counts };
+    const made = { before: null, after: 'surname', ...counts };
+    const gone = { before: 'log', after: null, ...counts };
+    const text = trialText({ ...nothing, tables: [changed, made, gone], failure: 'no name' });
+    expect(text.split('\n').slice(1, 4)).toEqual([
+      '  user → person: 3 rows',
+      '  surname: new',
+      '  log: 3 rows, dropped',
+    ]);
+  });
+
   it('[living 5.10] shows conflicts, assertions and the failure', () => {
     const conflict = {
       table: 'user',

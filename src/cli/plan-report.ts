@@ -49,7 +49,7 @@ export type Trial = Shaped<typeof trialShape>;
 export function trialText(trial: Trial): string {
   const { conflicts, assertions, failure } = trial;
   const lines = ['Tried on the rows of this moment, and thrown away:'];
-  lines.push(...trial.tables.flatMap(tableLines));
+  lines.push(...trial.tables.flatMap((table) => tableLines(table, failure !== null)));
   if (trial.tables.length === 0) lines.push('  no rows are touched');
   if (conflicts.length > 0) lines.push('', 'Rows that are equal where none may be:');
   for (const { table, constraint, columns, groups, more } of conflicts) {
@@ -66,11 +66,16 @@ export function trialText(trial: Trial): string {
   return lines.join('\n');
 }
 
-function tableLines({ before, after, samples, ...counts }: Trial['tables'][number]): string[] {
+function tableLines(
+  { before, after, samples, ...counts }: Trial['tables'][number],
+  hasFailed: boolean,
+): string[] {
   const rows = (count: number) => (count === 1 ? '1 row' : `${count} rows`);
   const { rows_before: were, rows_after: are } = counts;
-  if (before === null) return [`  ${after}: new, ${rows(are)}`];
-  const fate = after === null ? 'dropped' : `${rows(are)} afterwards`;
+  // Where it failed, nobody knows how many rows there would be.
+  if (before === null) return [`  ${after}: new${hasFailed ? '' : `, ${rows(are)}`}`];
+  const isOpen = hasFailed && after !== null;
+  const fate = isOpen ? '' : after === null ? ', dropped' : `, ${rows(are)} afterwards`;
   const named = after === null || after === before ? before : `${before} → ${after}`;
   const shown = samples.flatMap((sample) => [
     `    ${rowText(sample.before)}`,
@@ -79,7 +84,7 @@ function tableLines({ before, after, samples, ...counts }: Trial['tables'][numbe
       return `      → ${table === after ? '' : `${table} `}${rowText(row)}`;
     }),
   ]);
-  return [`  ${named}: ${rows(were)}, ${fate}`, ...shown];
+  return [`  ${named}: ${rows(were)}${fate}`, ...shown];
 }
 
 function rowText(row: unknown): string {
