@@ -11,7 +11,7 @@ export async function buildProject(folder: string, io: Io): Promise<Uint8Array> 
   if (!existsSync(path.join(folder, 'package.json'))) {
     throw new CliError(
       `${folder} is not a module project: it has no package.json. ` +
-        'Create one with `reducerdb init <name>`, or name its folder with --module-path.',
+        'Create one with `reducerdb init <name>`, or name the folder of one.',
     );
   }
   // Loaded on demand: commands that build nothing start faster without the bundler.
