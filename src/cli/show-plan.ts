@@ -9,6 +9,8 @@ export interface PlanRequest {
   readonly program: Uint8Array<ArrayBuffer>;
   readonly database: string | undefined;
   readonly isJson: boolean;
+  /** The flags that say what is published, and where. */
+  readonly flags: readonly string[];
 }
 
 /** The document of `publish --plan --json`; fields are added, and never change. */
@@ -31,7 +33,7 @@ interface PlanDocument {
  * Shows what a publish would do to the rows of this moment, and publishes nothing. Throws where it
  * would fail, after it has shown why.
  */
-export async function showPlan({ io, isJson, ...request }: PlanRequest): Promise<void> {
+export async function showPlan({ io, isJson, flags, ...request }: PlanRequest): Promise<void> {
   const { database } = request;
   if (database === undefined) {
     throw new CliError('--plan needs the name of the database that would be published to', 2);
@@ -42,7 +44,7 @@ export async function showPlan({ io, isJson, ...request }: PlanRequest): Promise
     await prePublish({ ...request, hasColours, isTried: true }, database),
   );
   if (isJson) io.outAsIs(JSON.stringify(document, null, 2));
-  else io.out(planText(document));
+  else io.out(planText(document, flags));
   if (!document.succeeds) throw new CliError('This publish would fail. Nothing was changed.');
 }
 
@@ -58,13 +60,19 @@ function documentOf(database: string, shown: Awaited<ReturnType<typeof prePublis
   return { database, plan: 'update', reason: null, text, break_clients, token, trial, succeeds };
 }
 
-function planText({ database, plan, reason, text, token, trial, succeeds }: PlanDocument): string {
+function planText(document: PlanDocument, flags: readonly string[]): string {
+  const { database, plan, reason, text, token, trial, succeeds } = document;
   if (plan === 'create') return `There is no database ${database} yet: a publish creates it.`;
   if (reason !== null) return reason;
   const parts = [text.trimEnd() === '' ? 'No table changes.' : text.trimEnd()];
   if (trial !== null) parts.push(trialText(trial));
   if (succeeds && token !== null) {
-    parts.push(`To publish exactly this: reducerdb publish ${database} --token ${token}`);
+    const words = ['reducerdb', 'publish', database, ...flags, '--token', token];
+    parts.push(`To publish exactly this: ${words.map(shellWord).join(' ')}`);
   }
   return parts.join('\n\n');
+}
+
+function shellWord(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -324,6 +324,19 @@ describe('publish with a project file', () => {
     );
   });
 
+  it('[cli 2.1] prints a plan as JSON alone, and else the command that publishes it', async () => {
+    const cwd = project({ 'module-path': '../compatible', database });
+    const shown = await sandbox.run(['publish', '--plan', '--json'], { cwd });
+    expect(JSON.parse(shown.stdout)).toMatchObject({ database, plan: 'update', succeeds: true });
+    expect(shown.stderr).toContain(`Using configuration from ${cwd}/service.json\n`);
+    const flags = ['--js-path', bundles.compatible, '--server', service.url, '--no-config'];
+    const text = await sandbox.ok(['publish', database, ...flags, '--plan'], { cwd });
+    const command = text.trimEnd().split('\n').at(-1) ?? '';
+    const words = command.replace('To publish exactly this: reducerdb ', '').split(' ');
+    expect(words.slice(0, -1)).toEqual(['publish', database, ...flags, '--token']);
+    expect(await sandbox.ok(words, { cwd })).toContain(`Updated database with name: ${database}`);
+  });
+
   it('[cli 2.1] uses the only target for another name', async () => {
     const cwd = project({
       'module-path': '../compatible',

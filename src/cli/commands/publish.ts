@@ -86,7 +86,8 @@ export function addPublish(program: Command, io: Io): void {
       deleteDataOf(flags);
       checkCanary(flags);
       checkPlanFlags(flags);
-      if (session.project !== undefined) io.out(`Using configuration from ${session.project.file}`);
+      const { project } = session;
+      if (project !== undefined) session.io.out(`Using configuration from ${project.file}`);
       const targets = targetsOf(session, name, flags);
       const values = await valuesOf(io, flags);
       if (values.length > 0 && targets.length > 1) {
@@ -120,6 +121,23 @@ function checkPlanFlags(flags: PublishFlags): void {
   if (given.length < 2) return;
   const words = given.map((name) => (name === 'deleteData' ? '--delete-data' : `--${name}`));
   throw new CliError(`${words.join(' and ')} cannot be combined`, 2);
+}
+
+/** The flags with which a publish of the plan builds the same program for the same database. */
+function sameFlags({ flags: shared }: Session, flags: PublishFlags): string[] {
+  const given = (name: string, value: string | undefined) => {
+    return value === undefined ? [] : [name, value];
+  };
+  return [
+    ...given('--module-path', flags.modulePath),
+    ...given('--js-path', flags.jsPath),
+    ...(flags.static === false ? ['--no-static'] : given('--static', flags.static)),
+    ...(flags.deleteStatic === true ? ['--delete-static'] : []),
+    ...given('--server', shared.server),
+    ...given('--env', shared.env),
+    ...(shared.config === false ? ['--no-config'] : []),
+    ...(shared.anonymous === true ? ['--anonymous'] : []),
+  ];
 }
 
 /** Abandons a publish that somebody has begun. */
@@ -209,7 +227,9 @@ async function publishTarget(
     ? session.anonymousApi(server)
     : await session.apiWithIdentity(server);
   if (flags.plan === true) {
-    await showPlan({ api, io, program, database: target.database, isJson: flags.json === true });
+    const { database } = target;
+    const isJson = flags.json === true;
+    await showPlan({ api, io, program, database, isJson, flags: sameFlags(session, flags) });
     return;
   }
   const choice = await choiceOf(session, target, flags, { api, program });
@@ -301,8 +321,9 @@ async function watchCanary(
 }
 
 function checkCanary({ canary }: PublishFlags): void {
-  if (canary === undefined || /^[1-9]\d{0,5}$/.test(canary)) return;
-  throw new CliError('--canary is a number of seconds, such as 60', 2);
+  if (canary === undefined) return;
+  if (/^[1-9]\d{0,3}$/.test(canary) && Number(canary) <= 3600) return;
+  throw new CliError('--canary is a number of seconds from 1 to 3600, such as 60', 2);
 }
 
 /** Rejects a name that no database can have before anything is built. */
