@@ -65,9 +65,9 @@ export class AnswerCounts {
   }
 }
 
-/** Whether a slot that `note` returned is that of a call of a reducer. */
-export function isOfCall(slot: number): boolean {
-  return slot >= 0 && slot < outcomes.length;
+/** Whether a slot that `note` returned is that of a call of a reducer, and not of a refused one. */
+export function isOfServedCall(slot: number): boolean {
+  return slot >= 0 && slot < outcomes.length && outcomes[slot] !== 'refused';
 }
 
 function operationOf(kind: DatabaseRequest['kind']): number {

@@ -146,3 +146,27 @@ describe('faults', () => {
     expect(refusals.get('database.stopped')).toBe(1);
   });
 });
+
+describe('calls that a canary is judged by', () => {
+  it('[living 5.12] are those that were served: what was refused counts as nothing', () => {
+    const { clock, vitals: seen } = vitals();
+    const call = (reply: DatabaseReply) => {
+      const asked = requestOf('call', clock.monotonicMillis());
+      seen.left(seen.answered(asked, reply), asked.acceptedAt);
+    };
+    const aborted = (code: 'reducer.refused' | 'reducer.crashed' | 'arguments.invalid') => {
+      call({
+        kind: 'called',
+        outcome: { kind: 'aborted', error: { code, message: '' }, micros: 0 },
+      });
+    };
+    call(committed);
+    aborted('reducer.crashed');
+    for (let times = 0; times < 1_000; times += 1) {
+      aborted('reducer.refused');
+      aborted('arguments.invalid');
+    }
+    const { calls, failed, times } = seen.allCalls();
+    expect([calls, failed, times.reduce((sum, count) => sum + count, 0)]).toEqual([2, 1, 2]);
+  });
+});

@@ -4,7 +4,7 @@ import type { DatabaseReply, DatabaseRequest, TurnReport } from '../../database/
 import { type WriteNumber, writeNumber } from '../../database/write-number.ts';
 import { ownEnds } from '../seats/own-ends.ts';
 import type { SeatEnd } from '../seats/seat.ts';
-import { AnswerCounts, type AnswerFigures, isOfCall } from './answer-counts.ts';
+import { AnswerCounts, type AnswerFigures, isOfServedCall } from './answer-counts.ts';
 import { countReply, type ReplyCounts } from './count-reply.ts';
 import type { Waits } from './health.ts';
 import { type CallFigures, RecentCalls } from './recent-calls.ts';
@@ -118,15 +118,19 @@ export class Vitals implements CallCounts {
   /** Counts an answer; `left` takes the returned number when the answer is sent. */
   answered({ request }: Answered, reply: DatabaseReply): number {
     countReply(this.counts, reply);
-    if (reply.kind === 'called') this.#recent.answered(isFaultOfProgram(reply));
-    return this.#answers.note(request.kind, reply);
+    const slot = this.#answers.note(request.kind, reply);
+    // What was refused counts as nothing: strangers can send as much of it as they like.
+    if (reply.kind === 'called' && isOfServedCall(slot)) {
+      this.#recent.answered(isFaultOfProgram(reply));
+    }
+    return slot;
   }
 
   left(slot: number, acceptedAt: number): void {
     if (slot < 0) return;
     const now = this.#clock.monotonicMillis();
     this.#answers.took(slot, now - acceptedAt);
-    if (isOfCall(slot)) this.#recent.took(now - acceptedAt, now);
+    if (isOfServedCall(slot)) this.#recent.took(now - acceptedAt, now);
   }
 
   /** Counts an answer to a connection, which is sent with all of its turn: see `owed`. */
