@@ -7,6 +7,8 @@ export interface TrialReport {
   readonly tables: readonly TrialTable[];
   /** Rows that the new unique constraints and keys do not allow. */
   readonly conflicts: readonly TrialConflict[];
+  /** Position of the last migration that the samples went through; below zero: there is none. */
+  readonly sampledTo: number;
   /** All assertions up to the first that could not be tried. */
   readonly assertions: readonly TrialAssertion[];
   /** Why the publish would fail, as it would say itself; `undefined`: it would not. */
@@ -29,7 +31,7 @@ export interface TrialTable {
   readonly samples: readonly TrialSample[];
 }
 
-/** Rows are encoded: before in the old definition's type of the table, after in the new one's. */
+/** Rows are encoded: before by the old definition, after by the one that `sampledTo` leads to. */
 export interface TrialSample {
   readonly before: Uint8Array;
   readonly after: readonly { readonly table: string; readonly row: Uint8Array }[];

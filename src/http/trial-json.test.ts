@@ -25,7 +25,7 @@ it('[living 5.10] a trial is JSON with rows before and after by their own defini
   const long = 'x'.repeat(20_000);
   const json = trialJson({
     old,
-    next,
+    sampled: next,
     clients: 3,
     report: {
       tables: [
@@ -44,6 +44,7 @@ it('[living 5.10] a trial is JSON with rows before and after by their own defini
         },
       ],
       conflicts: [],
+      sampledTo: 0,
       assertions: [{ migration: '0001-x', text: 'fine', holds: true }],
       failure: undefined,
       memoryBytes: 4096,

@@ -32,9 +32,7 @@ beforeAll(async () => {
   owner = await running.person();
   folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-publish-plan-'));
   old = await program(moduleOf(before));
-  const description = await describeProgram(old);
-  if (description.kind === 'refused') throw new Error(description.message);
-  described = description.bytes;
+  described = await descriptionOf(old);
 });
 afterAll(async () => {
   await running.stop();
@@ -43,19 +41,39 @@ afterAll(async () => {
 
 let projectCount = 0;
 
-/** Builds a module, with one migration from the old tables if there are steps. */
-async function program(module: string, steps?: string): Promise<Uint8Array<ArrayBuffer>> {
+async function descriptionOf(program: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const description = await describeProgram(program);
+  if (description.kind === 'refused') throw new Error(description.message);
+  return description.bytes;
+}
+
+interface Written {
+  readonly steps: string;
+  /** The description of the program that it starts from. */
+  readonly from: Uint8Array;
+}
+
+/** Builds a module, with one migration from the old tables if there are steps, and with others. */
+async function program(
+  module: string,
+  steps?: string,
+  others: readonly Written[] = [],
+): Promise<Uint8Array<ArrayBuffer>> {
   projectCount += 1;
   const project = path.join(folder, `p${projectCount}`);
   writeFiles(project, { 'package.json': '{"name":"p","type":"module"}', 'src/index.ts': module });
-  if (steps !== undefined) {
-    const schema = writeSchemaFile(described);
+  const first = steps === undefined ? [] : [{ steps, from: described }];
+  for (const [at, migration] of [...first, ...others].entries()) {
+    const id = `000${at + 1}-x`;
+    const schema = writeSchemaFile(migration.from);
     const from = JSON.parse(schema).hash;
     writeFiles(project, {
-      'migrations/0001-x.schema.json': schema,
-      'migrations/0001-x.ts': `
+      [`migrations/${id}.schema.json`]: schema,
+      [`migrations/${id}.ts`]: `
         import { migration } from 'reducerdb/server';
-        export default migration({ id: '0001-x', from: '${from}', steps: (m) => [${steps}] });
+        export default migration({
+          id: '${id}', from: '${from}', steps: (m) => [${migration.steps}],
+        });
       `,
     });
   }
@@ -133,6 +151,19 @@ describe('a plan that is tried', () => {
     const throwing = `m.changeColumn('item', 'size', { using: () => { throw new Error('no way'); } })`;
     const thrown = await planOf('failing', await program(sizesAsNumbers, throwing));
     expect(thrown.trial.failure).toContain('no way');
+  });
+
+  it('[living 5.10] shows rows as the first stretch of several migrations left them', async () => {
+    await filled('stretches', 2);
+    const middle = await program(moduleOf('size: t.u32(), name: t.string()'));
+    const using = "m.changeColumn('item', 'size', { using: (old) => 7 }), m.run(() => {})";
+    const then = "m.changeColumn('item', 'size', { using: (old) => 'large ' + old.size })";
+    const later = { steps: then, from: await descriptionOf(middle) };
+    const { trial } = await planOf('stretches', await program(moduleOf(before), using, [later]));
+    expect(trial.failure).toBeNull();
+    expect(trial.tables[0].samples[1].after).toEqual([
+      { table: 'item', row: { id: 1, size: 7, name: 'a' } },
+    ]);
   });
 
   it('[living 5.1] gives the definition that a migration begins with', async () => {

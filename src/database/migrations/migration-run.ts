@@ -4,10 +4,11 @@ import type { ModuleRunner } from '../../module/runner.ts';
 import { encodeCatalog } from '../../schema/catalog-codec.ts';
 import { catalogOfStage } from '../../schema/catalog-of-stage.ts';
 import type { DeclaredPlan, PlannedStage } from '../../schema/declared-plan.ts';
+import { MigrationError } from '../../store/migrate.ts';
 import { bytesText } from '../../values/bytes-text.ts';
 import { asCaller } from '../../values/identity-roles.ts';
 import type { DatabaseCore } from '../core.ts';
-import { Refusal } from '../outcome.ts';
+import { Refusal, refusal } from '../outcome.ts';
 import { type PreparedMigration, preparedMigration } from './prepared-migration.ts';
 import { StageProgram } from './stage-program.ts';
 import { NeedsStandstill, StageRows, type StageRowsOptions } from './stage-rows.ts';
@@ -84,6 +85,7 @@ export class MigrationRun {
     const program = new StageProgram(runner, stage, timestampMicros, calling);
     const rest: StageRowsOptions = {
       ...{ stage, before: store, catalog, program, samples, isOnline: true },
+      grown: (rowBytes) => this.#requireQuota(rowBytes),
       log: this.#writer,
     };
     this.#rows = new StageRows(rest);
@@ -146,9 +148,17 @@ export class MigrationRun {
       ...{ serving: store, runner, calling, samples, onAssertion, goesOn: goesOn ?? false },
       ...{ owner: asCaller(owner), nowMicros: timestampMicros, millisMax: statementMillisMax },
       now: () => clock.monotonicMillis(),
+      grown: (rowBytes) => this.#requireQuota(rowBytes),
     });
     for (const stage of plan.stages) this.#complete(workshop, stage);
     return workshop;
+  }
+
+  /** Rows that are too many are not made to the end. */
+  #requireQuota(rowBytes: number): void {
+    const fault = this.#core.quota.faultOfRows(this.#core, rowBytes);
+    if (fault === undefined) return;
+    throw this.#options.isTrial ? new MigrationError(fault) : refusal('quota.exceeded', fault);
   }
 
   #complete(workshop: Workshop, stage: PlannedStage): void {

@@ -204,6 +204,27 @@ describe('[living 5.7] a migration of many rows', () => {
     other.database.setStorage({ rowBytesMax: used });
     expect(await other.refusal('after')).toContain('Quota exceeded: the rows of this database');
     expect(other.rows('item')).toHaveLength(20);
+    expect(await other.trial('after')).toMatchObject({
+      failure: expect.stringContaining('Quota exceeded'),
+    });
+  });
+
+  it('ends as soon as its rows exceed the quota', async () => {
+    let taken = 0;
+    const many: MigrationCode = {
+      rows: (_, [id = 0, name = '']) => {
+        taken += 1;
+        const copies = Array.from({ length: 100 }, (_, copy) => [
+          ...[Number(id) * 100 + copy, `${name} ${copy}`, 1],
+        ]);
+        return { item: copies };
+      },
+    };
+    const { database } = await begun(many);
+    database.database.setStorage({ rowBytesMax: 10_000 });
+    expect(await database.refusal('after')).toContain('Quota exceeded: the rows of this database');
+    expect(database.rows('item')).toHaveLength(20);
+    expect(taken).toBeLessThan(20);
   });
 
   it('is the only one, and ends with the database', async () => {
@@ -349,7 +370,7 @@ describe('[living 5.10] a trial', () => {
     const report = await database.trial('after');
     expect(report).toMatchObject({
       tables: [{ before: 'item', after: 'item', rowsBefore: 20, rowsAfter: 20 }],
-      ...{ conflicts: [], failure: undefined, isOnline: true },
+      ...{ conflicts: [], sampledTo: 0, failure: undefined, isOnline: true },
     });
     expect(report.tables[0]?.samples).toHaveLength(3);
     expect(report.tables[0]?.samples[0]?.after).toMatchObject([{ table: 'item' }]);

@@ -69,7 +69,7 @@ export function preparedMigration(
   const defaults = keptDefaults(workshop, serving);
   const migrated = { run: rows.staged.size === 0 ? 0 : rows.run, tables: named };
   const { changes } = rows;
-  const rowBytes = bytesOf(store, [...tables.keys()]);
+  const { rowBytes } = workshop;
   const parts = { changes, sequences, rewritten, rowBytes, migration };
   return { catalog, defaults, tables: migrated, ...parts };
 }

@@ -38,6 +38,8 @@ export interface StageRowsOptions {
   readonly log?: DraftLog | undefined;
   /** Receives what a few rows of each table give. */
   readonly samples?: RowSamples | undefined;
+  /** Called with the bytes of the rows that were made so far; throws where they are too many. */
+  readonly grown?: ((rowBytes: number) => void) | undefined;
   /** True if commits come in between, so that what a row gives must depend on nothing else. */
   readonly isOnline: boolean;
 }
@@ -121,18 +123,23 @@ export class StageRows {
   }
 
   #take(batch: RowBatch): void {
-    const { program, samples, isOnline } = this.#options;
+    const { program, samples, grown, isOnline } = this.#options;
     const { table, bytes, starts } = batch;
     const outcome = program.rows(table.spec.name, bytes, starts.length, this.#oldStore());
     if (outcome.kind === 'failed') throw this.#failure(batch, outcome);
     if (outcome.hasRead && isOnline) throw new NeedsStandstill();
     for (const [name, rows] of outcome.tables) this.#takeRows(batch, name, rows);
+    grown?.(this.#rowBytes());
     if (!batch.isGone) this.done += starts.length;
     if (samples?.wants(table.spec.name) === true) this.#sample(batch, samples);
     if ([...this.drafts.values()].some(({ isHopeless }) => isHopeless)) {
       const conflicts = [...this.drafts.values()].flatMap((draft) => draft.conflicts());
       throw new MigrationConflictError(this.#options.stage, conflicts);
     }
+  }
+
+  #rowBytes(): number {
+    return [...this.drafts.values()].reduce((sum, { table }) => sum + table.heap.usedBytes, 0);
   }
 
   /** By themselves: of a batch it is not known which row gave what. */

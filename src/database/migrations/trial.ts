@@ -57,6 +57,7 @@ export class Trial {
       refuted && `Migration ${refuted.migration}, assert: it does not hold: ${refuted.text}`;
     return {
       tables: this.#tables(after),
+      sampledTo: this.#plan?.stages[0]?.last ?? -1,
       conflicts: failure instanceof MigrationConflictError ? failure.conflicts : [],
       assertions: this.#assertions,
       failure: failure?.message ?? refutedText,

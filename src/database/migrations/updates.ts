@@ -237,6 +237,7 @@ export class Updates {
   #try(work: PreparedUpdate): DatabaseReply | undefined {
     const plan = tryUpdate(this.#core, work.loaded);
     const trial = new Trial(this.#core, plan.kind === 'declared' ? plan : undefined);
+    if (plan.kind === 'declared') this.#requireMemory(work, plan);
     const run = plan.kind === 'declared' ? this.#runOf(work, plan, trial) : undefined;
     if (run === undefined || !run.isLarge) return this.#tried({ work, run, trial });
     return this.#begin({ work, run, trial });
@@ -246,8 +247,10 @@ export class Updates {
     const isOnline = run?.isLarge === true;
     try {
       const workshop = run?.finish();
-      const report = trial.report(workshop === undefined ? {} : { workshop }, isOnline);
-      return { kind: 'tried', report };
+      if (workshop === undefined) return { kind: 'tried', report: trial.report({}, isOnline) };
+      const overQuota = this.#core.quota.faultOfRows(this.#core, workshop.rowBytes);
+      const failure = overQuota === undefined ? {} : { failure: new Error(overQuota) };
+      return { kind: 'tried', report: trial.report({ workshop, ...failure }, isOnline) };
     } catch (failure) {
       if (!(failure instanceof MigrationError)) throw failure;
       return { kind: 'tried', report: trial.report({ failure }, isOnline) };

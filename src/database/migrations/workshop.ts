@@ -23,6 +23,7 @@ export interface WorkshopOptions extends Omit<AssertedTables, 'definition' | 'ca
   /** Called before the program's code runs. */
   readonly calling: () => void;
   readonly samples?: StageRowsOptions['samples'];
+  readonly grown?: StageRowsOptions['grown'];
   /** Called with each assertion that was tried. */
   readonly onAssertion?: ((id: string, text: string, holds: boolean) => void) | undefined;
   /** True if an assertion that does not hold is no failure. */
@@ -38,6 +39,7 @@ export class Workshop {
   readonly states: TableStates;
   readonly #options: WorkshopOptions;
   #store: Store;
+  #isFirst = true;
 
   constructor(options: WorkshopOptions) {
     const { serving } = options;
@@ -55,17 +57,26 @@ export class Workshop {
     return this.#store;
   }
 
+  /** Bytes of the rows of all tables of the module. */
+  get rowBytes(): number {
+    const user = [...this.#store.tables].filter(({ spec }) => spec.kind === 'user');
+    return user.reduce((sum, { heap }) => sum + heap.usedBytes, 0);
+  }
+
   /** The rows of the next stage, to be taken in one go. */
   rowsOf(stage: PlannedStage): StageRows {
     const before = this.#store;
     const catalog = catalogOfStage(stage, before.catalog);
-    const { samples } = this.#options;
+    const { grown } = this.#options;
+    // Rows of later stages are nobody's rows of now.
+    const samples = this.#isFirst ? this.#options.samples : undefined;
     const program = this.#programOf(stage);
-    return new StageRows({ stage, before, catalog, program, samples, isOnline: false });
+    return new StageRows({ stage, before, catalog, program, samples, grown, isOnline: false });
   }
 
   /** Carries out a stage whose rows were taken. Throws `MigrationError`. */
   complete(stage: PlannedStage, rows: StageRows, catalog: Catalog, isStaged: boolean): void {
+    this.#isFirst = false;
     const before = this.#store;
     const defaults = addedDefaults(stage.automatic, catalog);
     const tables = new Map<TableId, Table>();

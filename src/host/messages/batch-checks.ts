@@ -432,8 +432,10 @@ function isSnapshotOutcome(outcome: Fields): boolean {
 }
 
 /** Only shown; its rows are read with the types that they are said to have. */
-function isTrialReport({ tables, conflicts, assertions, isOnline }: Fields): boolean {
-  return [tables, conflicts, assertions].every(Array.isArray) && typeof isOnline === 'boolean';
+function isTrialReport({ tables, conflicts, assertions, ...rest }: Fields): boolean {
+  const { sampledTo, isOnline } = rest;
+  const areLists = [tables, conflicts, assertions].every(Array.isArray);
+  return areLists && isNumber(sampledTo) && typeof isOnline === 'boolean';
 }
 
 function isMigrationProgress({ table, done, total }: Fields): boolean {

@@ -49,6 +49,7 @@ const trialReport: TrialReport = {
     },
   ],
   conflicts: [],
+  sampledTo: 1,
   assertions: [{ migration: '0001-a', text: 'b', holds: false }],
   ...{ failure: 'c', memoryBytes: 3, millis: 4, isOnline: true },
 };

@@ -21,7 +21,8 @@ type PlanTarget = DatabaseRecord & { readonly handle: DatabaseHandle };
 export interface PlanTrial {
   readonly report: TrialReport;
   readonly old: ModuleDefinition;
-  readonly next: ModuleDefinition;
+  /** The definition that the rows of the samples have come to. */
+  readonly sampled: ModuleDefinition;
   /** Connections that the publish would end. */
   readonly clients: number;
 }
@@ -53,7 +54,9 @@ export class PlanControl {
     const next = definitionOf(await running.examine(identity, program));
     const old = (await handle.describe()).definition;
     const report = await handle.trial(program, signal);
-    return { report, old, next, clients: breaksClients ? handle.statistics().connections : 0 };
+    const sampled = next.migrations[report.sampledTo + 1]?.from ?? next;
+    const clients = breaksClients ? handle.statistics().connections : 0;
+    return { report, old, sampled, clients };
   }
 
   /** The definition that runs, in the binary form: what a migration begins with. */
