@@ -79,7 +79,7 @@ import { Rest, type RestFacts, type RestOwner } from './rest.ts';
 import { noSchedules } from './schedule-state.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
-import { trialOf, updateOutcome } from './update-outcome.ts';
+import { failTrial, trialOf, updateOutcome } from './update-outcome.ts';
 import { type CallCounts, type VitalFigures, Vitals } from './vitals.ts';
 
 /**
@@ -320,7 +320,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async trial(program: ProgramSource, signal?: AbortSignal): Promise<TrialReport> {
     await this.#options.examine(program);
-    const reply = await this.#cancelable(trialOf(program), false, signal);
+    const reply = await this.#cancelable(trialOf(program), false, signal).catch(failTrial);
     assert(reply.kind === 'tried', 'a trial is answered by its report');
     return reply.report;
   }

@@ -41,6 +41,15 @@ export async function updateOutcome(update: SubmittedUpdate): Promise<UpdateOutc
   }
 }
 
+/** A trial that was lost with its actor has changed nothing, whatever became of that. */
+export function failTrial(error: unknown): never {
+  if (!(error instanceof Refusal) || error.body.code !== 'database.lost') throw error;
+  const text =
+    'The database ended while it tried the publish, as it does where functions of a migration ' +
+    'take too long or too much memory. Nothing was changed';
+  throw new Refusal({ code: 'database.stopped', message: text }, { cause: error });
+}
+
 function undoneRefusal(cause: Refusal): Refusal {
   const text = 'the database ended before it was applied. Nothing was changed. Publish again.';
   return updateFailure('database.stopped', text, { cause });
