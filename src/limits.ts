@@ -268,6 +268,8 @@ export const limits = {
    */
   migrationCountMax: 1_000,
   migrationStepsMax: 1_000,
+  /** Those of all migrations of a program: plans and their texts grow with them. */
+  migrationStepsInAllMax: 20_000,
   migrationDefinitionBytesMax: 4 * mebibyte,
   /** Rows that a program makes of one batch of rows. */
   migratedBytesMax: 128 * mebibyte,

@@ -314,6 +314,10 @@ describe('[living 5.3] the migrations of a program', () => {
       steps: new Array(migrationStepsMax + 1).fill({ kind: 'run' }),
     };
     expect(problems({ ...two, migrations: [long] })).toContain('has more than 1000 steps');
+    const full = { ...migration(first), steps: long.steps.slice(1), down: long.steps.slice(1) };
+    expect(problems({ ...two, migrations: new Array(11).fill(full) })).toContain(
+      'the migrations have 22000 steps in all, more than 20000',
+    );
     const large = { ...migration(first), before: new Uint8Array(migrationDefinitionBytesMax + 1) };
     expect(problems({ ...two, migrations: [large] })).toContain('a definition larger than 4194304');
     const inner = moduleOf([], { submodules: [{ namespace: 'old', module: one }] });

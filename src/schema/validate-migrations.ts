@@ -18,11 +18,20 @@ export function validateMigrations(
   validate: Validate,
 ): MigrationDefinition[] {
   const { migrations, submodules } = raw;
-  const { migrationCountMax } = limits;
+  const { migrationCountMax, migrationStepsInAllMax } = limits;
   if (migrations.length === 0) return [];
   if (migrations.length > migrationCountMax) {
     problems.report(
       `the module has ${migrations.length} migrations, more than ${migrationCountMax}`,
+    );
+    return [];
+  }
+  const stepCount = migrations.reduce((sum, { steps, down = [] }) => {
+    return sum + steps.length + down.length;
+  }, 0);
+  if (stepCount > migrationStepsInAllMax) {
+    problems.report(
+      `the migrations have ${stepCount} steps in all, more than ${migrationStepsInAllMax}`,
     );
     return [];
   }
