@@ -41,9 +41,9 @@ describe('sql prints', () => {
         ' 1  | ""    |       | []   \n',
     );
     expect(await sql('SELECT * FROM texts WHERE id = 2')).toBe(
-      ' id | words              | bytes    | list         \n' +
-        '----+--------------------+----------+--------------\n' +
-        ' 2  | "say \\"hi\\" | äöü" | 0001feff | ["a","b, c"] \n',
+      ' id | words            | bytes    | list         \n' +
+        '----+------------------+----------+--------------\n' +
+        ' 2  | "say "hi" | äöü" | 0001feff | ["a","b, c"] \n',
     );
   });
 
