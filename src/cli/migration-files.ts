@@ -26,7 +26,7 @@ export function migrationIds(project: string): string[] {
 /** `0003-split-names`, behind the last one. */
 export function nextMigrationId(ids: readonly string[], name: string): string {
   const number = Number(ids.at(-1)?.slice(0, 4) ?? 0) + 1;
-  if (number > 9999) throw new CliError('there is no number left for another migration');
+  if (number > 9999) throw new CliError('migrations are numbered up to 9999, and that one exists');
   return `${String(number).padStart(4, '0')}-${name}`;
 }
 

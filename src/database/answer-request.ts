@@ -6,10 +6,11 @@ import type { PausedRows } from './live/paused-rows.ts';
 import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import type { LongReads } from './long-reads.ts';
 import type { Updates } from './migrations/updates.ts';
-import { connectionClosedText, Refusal, type SqlRequest } from './outcome.ts';
+import { connectionClosedText, type SqlRequest } from './outcome.ts';
 import { runPreview } from './preview.ts';
 import type { RunningProcedures } from './procedures/running-procedures.ts';
 import type { ProgramHash } from './program-hash.ts';
+import { refusedReply } from './refused-reply.ts';
 import { runCall } from './run-call.ts';
 import { runQuery } from './run-query.ts';
 import { answerAsk } from './schedules/answer-ask.ts';
@@ -50,12 +51,6 @@ export function answerRequest(
   } catch (error) {
     return refusedReply(error);
   }
-}
-
-/** Rethrows any error that is not a refusal. */
-export function refusedReply(error: unknown): DatabaseReply {
-  if (error instanceof Refusal) return { kind: 'refused', body: error.body };
-  throw error;
 }
 
 function answer(

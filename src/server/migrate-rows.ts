@@ -70,7 +70,7 @@ export class RowMigration {
     writer.u32(groups.size);
     for (const [name, { rows, at }] of groups) {
       const end = this.#route.out[name];
-      if (end === undefined) throw new TypeError(`there is no table ${name} after the migration`);
+      if (end === undefined) throw new TypeError(`no table ${name} after the migration`);
       const encode = nativeEncoderOf(end.row, end, name);
       const block = new BinaryWriter(4_096);
       for (let index = 0; index < rows.length; index += 1) {
@@ -143,7 +143,7 @@ function compileLeg(leg: RouteLeg, steps: readonly RunnableStep[], place: Place)
     const next: Groups = new Map();
     for (const [name, group] of groups) {
       const take = recipes.get(name);
-      if (take === undefined) throw new TypeError(`there is no table ${name} before the migration`);
+      if (take === undefined) throw new TypeError(`no table ${name} before the migration`);
       take(group, next, moment);
     }
     return next;

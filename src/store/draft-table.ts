@@ -1,5 +1,6 @@
 import { limits } from '../limits.ts';
 import type { Catalog, TableSpec } from '../schema/catalog.ts';
+import { equalBytes } from './copy-bytes.ts';
 import { type ConflictGroups, conflictGroups } from './duplicates.ts';
 import { noRow, type RowRef } from './row-ref.ts';
 import { Table } from './table.ts';
@@ -20,11 +21,6 @@ export class DraftTable {
 
   constructor(spec: TableSpec, types: Catalog) {
     this.table = new Table(spec, types);
-  }
-
-  /** Rows that share a unique key with another one. */
-  get conflictCount(): number {
-    return this.#aside.length;
   }
 
   /** True if there are so many conflicts that it makes no sense to go on. */
@@ -53,7 +49,9 @@ export class DraftTable {
   remove(bytes: Uint8Array, at: number, length: number): 'gone' | 'stays' | 'absent' {
     const ref = this.table.changes.findEqual(bytes, at, length);
     if (ref === noRow) {
-      const aside = this.#aside.findIndex((row) => isEqual(row, bytes, at, length));
+      const aside = this.#aside.findIndex((row) => {
+        return row.length === length && equalBytes(row, 0, bytes, at, length);
+      });
       if (aside < 0) return 'absent';
       this.#aside.splice(aside, 1);
       return 'stays';
@@ -82,11 +80,3 @@ export class DraftTable {
 }
 
 const noRows: readonly Uint8Array[] = [];
-
-function isEqual(row: Uint8Array, bytes: Uint8Array, at: number, length: number): boolean {
-  if (row.length !== length) return false;
-  for (let index = 0; index < length; index++) {
-    if (row[index] !== bytes[at + index]) return false;
-  }
-  return true;
-}

@@ -45,6 +45,13 @@ export class Sequence {
     return this.#widthBytes;
   }
 
+  /** Whether a column of the sequence is zero in a row, which asks for the next value. */
+  isZeroIn(row: Uint8Array, at: number): boolean {
+    const end = at + this.#widthBytes;
+    for (let index = at; index < end; index++) if (row[index] !== 0) return false;
+    return true;
+  }
+
   /** Last value handed out, `undefined` before the first. */
   get last(): bigint | undefined {
     return Number.isNaN(this.#small) ? this.#big : BigInt(this.#small);

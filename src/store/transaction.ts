@@ -224,7 +224,7 @@ export class Transaction {
     for (const drawn of table.sequences) {
       const { sequence } = drawn;
       const at = table.shape.startOf(row, 0, drawn.column);
-      if (!isZero(row, at, sequence.widthBytes)) continue;
+      if (!sequence.isZeroIn(row, at)) continue;
       if (!sequence.advance()) return sequenceOverflow;
       this.#state.mark(sequence);
       sequence.write(row, at);
@@ -293,13 +293,6 @@ export function keyOf(
     for (const byte of bytes.subarray(start, shape.skip(bytes, start, column))) key.push(byte);
   }
   return Uint8Array.from(key);
-}
-
-function isZero(bytes: Uint8Array, at: number, length: number): boolean {
-  for (let index = 0; index < length; index++) {
-    if (bytes[at + index] !== 0) return false;
-  }
-  return true;
 }
 
 function writeGenerated(columns: readonly SequenceColumn[], row: Uint8Array): number {

@@ -118,8 +118,13 @@ export class StageRows {
   /** Takes everything that is left, and requires that no constraint is broken. */
   finish(): void {
     while (this.step(limits.migrationBatchRows));
+    const conflict = this.#conflict();
+    if (conflict.conflicts.length > 0) throw conflict;
+  }
+
+  #conflict(): MigrationConflictError {
     const conflicts = [...this.drafts.values()].flatMap((draft) => draft.conflicts());
-    if (conflicts.length > 0) throw new MigrationConflictError(this.#options.stage, conflicts);
+    return new MigrationConflictError(this.#options.stage, conflicts);
   }
 
   #take(batch: RowBatch): void {
@@ -132,10 +137,7 @@ export class StageRows {
     grown?.(this.#rowBytes());
     if (!batch.isGone) this.done += starts.length;
     if (samples?.wants(table.spec.name) === true) this.#sample(batch, samples);
-    if ([...this.drafts.values()].some(({ isHopeless }) => isHopeless)) {
-      const conflicts = [...this.drafts.values()].flatMap((draft) => draft.conflicts());
-      throw new MigrationConflictError(this.#options.stage, conflicts);
-    }
+    if ([...this.drafts.values()].some(({ isHopeless }) => isHopeless)) throw this.#conflict();
   }
 
   #rowBytes(): number {
@@ -194,7 +196,7 @@ export class StageRows {
   #fillSequences(from: Table, table: Table, row: Uint8Array): void {
     for (const { sequence, column } of table.sequences) {
       const at = table.shape.startOf(row, 0, column);
-      if (!isZero(row, at, sequence.widthBytes)) {
+      if (!sequence.isZeroIn(row, at)) {
         sequence.raise(row, at);
         continue;
       }
@@ -245,9 +247,4 @@ export function oldTablesOf(before: Store): Table[] {
   return [...before.tables]
     .filter(({ spec }) => spec.kind === 'user')
     .map((table) => sharedTable(table, before.catalog, oldSpec(table.spec)));
-}
-
-function isZero(bytes: Uint8Array, at: number, length: number): boolean {
-  for (let index = 0; index < length; index++) if (bytes[at + index] !== 0) return false;
-  return true;
 }

@@ -4,8 +4,9 @@ import { MigrationError } from '../../store/migrate.ts';
 import type { Alarm, MakeAlarm } from '../alarm.ts';
 import type { DatabaseCore } from '../core.ts';
 import { hostLine } from '../host-line.ts';
-import { Refusal, type RefusalBody, refusal } from '../outcome.ts';
+import { type RefusalBody, refusal } from '../outcome.ts';
 import type { LoadedProgram, ProgramSurroundings } from '../program.ts';
+import { refusedReply } from '../refused-reply.ts';
 import type { Ticket } from '../ticket.ts';
 import type { MigrationProgress } from '../trial-report.ts';
 import type { DatabaseReply, TurnResult, UpdateRequest } from '../turn.ts';
@@ -344,11 +345,6 @@ interface RunningParts {
 type Running = (RunningParts & { readonly allowed: AllowedUpdate }) | TryRunning;
 type TryRunning = RunningParts & { readonly trial: Trial };
 type SmallTry = Omit<TryRunning, 'run'> & { readonly run: MigrationRun | undefined };
-
-function refusedReply(error: unknown): DatabaseReply {
-  if (error instanceof Refusal) return { kind: 'refused', body: error.body };
-  throw error;
-}
 
 const runningText =
   'Another publish is under way for this database: its migration rewrites rows. ' +

@@ -53,12 +53,7 @@ export function replaceRow(
 export function drawsValue({ sequences, shape }: Table, row: Uint8Array): boolean {
   for (let at = 0; at < sequences.length; at++) {
     const { sequence, column } = sequences[at] as SequenceColumn;
-    const start = shape.startOf(row, 0, column);
-    let isZero = true;
-    for (let byte = 0; byte < sequence.widthBytes; byte++) {
-      if (row[start + byte] !== 0) isZero = false;
-    }
-    if (isZero) return true;
+    if (sequence.isZeroIn(row, shape.startOf(row, 0, column))) return true;
   }
   return false;
 }
