@@ -14,8 +14,9 @@ import type { Subprotocol } from '../protocol/versions.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
-import { encodedToJson, type JsonShape } from '../values/json.ts';
-import type { ProductType } from '../values/type.ts';
+import { encodedToJson, type JsonShape, parseJson } from '../values/json.ts';
+import { emptyTypespace, type ProductType, type Typespace } from '../values/type.ts';
+import { typeFromJson } from '../values/type-codec.ts';
 import { type Api, databasePath, hintLines, noAnswer } from './api.ts';
 import { CliError } from './io.ts';
 
@@ -27,6 +28,7 @@ export interface LiveChanges {
 
 /** Rows as JSON objects by column name, in the shape that was asked for. */
 export interface ChangedRows {
+  /** The table or view whose whole rows these are, or their columns: `(room, messages)`. */
   readonly table: string;
   readonly deletes: readonly string[];
   readonly inserts: readonly string[];
@@ -51,7 +53,7 @@ const [readAheadMax, readAheadMin] = [64, 16];
  * Throws `CliError` for queries that the server refuses, and the reason of `signal`.
  */
 export async function* liveChanges(api: Api, live: LiveQueries): AsyncGenerator<LiveChanges> {
-  const rowsAsJson = printerOf(live);
+  const named = namedRows(live);
   const socket = await connected(api, live);
   try {
     const { queries, signal } = live;
@@ -61,7 +63,7 @@ export async function* liveChanges(api: Api, live: LiveQueries): AsyncGenerator<
     for await (const [frame] of messages) {
       const message = messageIn(frame as Buffer);
       if (message.kind === 'subscriptionError') throw await refused(api, live, message.error);
-      const changes = changesIn(message, rowsAsJson);
+      const changes = changesIn(message, named);
       if (changes !== undefined) yield changes;
     }
   } finally {
@@ -76,7 +78,7 @@ async function connected(
   // Loaded on demand: other commands do without it.
   const { WebSocket: Socket } = await import('ws');
   const query = confirmed === undefined ? '' : `&confirmed=${confirmed}`;
-  const path = databasePath(database, `/subscribe?compression=None${query}`);
+  const path = databasePath(database, `/subscribe?compression=None&dialect=full${query}`);
   const socket = new Socket(`${api.server.url.replace(/^http/, 'ws')}${path}`, subprotocol, {
     ...(api.token !== undefined && { headers: { authorization: `Bearer ${api.token}` } }),
     maxPayload: limits.rowsAnswerBytesMax,
@@ -116,19 +118,25 @@ function messageIn(frame: Buffer): ServerMessage {
 
 async function refused(api: Api, live: LiveQueries, text: string): Promise<CliError> {
   const { subscriptionHint } = await import('./subscription-hint.ts');
-  const hint = await subscriptionHint(api, live, text);
+  const hint = await subscriptionHint(api, live);
   return new CliError([text, ...hintLines(hint)].join('\n'));
 }
 
-type RowsAsJson = (table: string, rows: RowList) => string[];
+/** How the rows that one name of a message stands for are printed. */
+interface NamedRows {
+  readonly name: string;
+  readonly toJson: (rows: RowList) => string[];
+}
 
-function changesIn(message: ServerMessage, rowsAsJson: RowsAsJson): LiveChanges | undefined {
+type RowsByName = (table: string) => NamedRows;
+
+function changesIn(message: ServerMessage, named: RowsByName): LiveChanges | undefined {
   switch (message.kind) {
     case 'subscribeApplied':
-      return { isFirst: true, tables: firstRows(message.tables, rowsAsJson) };
+      return { isFirst: true, tables: firstRows(message.tables, named) };
     case 'transactionUpdate': {
       const updates = message.querySets.flatMap(({ tables }) => tables);
-      return { isFirst: false, tables: updates.map((update) => changedRows(update, rowsAsJson)) };
+      return { isFirst: false, tables: updates.map((update) => changedRows(update, named)) };
     }
     default:
       return undefined;
@@ -136,38 +144,52 @@ function changesIn(message: ServerMessage, rowsAsJson: RowsAsJson): LiveChanges 
 }
 
 /** Of all queries; two of them may be of the same table. */
-function firstRows(tables: readonly TableRows[], rowsAsJson: RowsAsJson): ChangedRows[] {
-  const names = [...new Set(tables.map(({ table }) => table))];
-  return names.map((table) => {
+function firstRows(tables: readonly TableRows[], named: RowsByName): ChangedRows[] {
+  return [...new Set(tables.map(({ table }) => table))].map((table) => {
+    const { name, toJson } = named(table);
     const lists = tables.filter((one) => one.table === table);
-    return { table, deletes: [], inserts: lists.flatMap(({ rows }) => rowsAsJson(table, rows)) };
+    return { table: name, deletes: [], inserts: lists.flatMap(({ rows }) => toJson(rows)) };
   });
 }
 
-function changedRows({ table, changes }: TableUpdate, rowsAsJson: RowsAsJson): ChangedRows {
+function changedRows({ table, changes }: TableUpdate, named: RowsByName): ChangedRows {
+  const { name, toJson } = named(table);
   const inserts: string[] = [];
   const deletes: string[] = [];
   for (const change of changes) {
-    if (change.kind === 'event') inserts.push(...rowsAsJson(table, change.events));
+    if (change.kind === 'event') inserts.push(...toJson(change.events));
     else {
-      inserts.push(...rowsAsJson(table, change.inserts));
-      deletes.push(...rowsAsJson(table, change.deletes));
+      inserts.push(...toJson(change.inserts));
+      deletes.push(...toJson(change.deletes));
     }
   }
-  return { table, deletes, inserts };
+  return { table: name, deletes, inserts };
 }
 
-function printerOf({ definition, shape }: LiveQueries): RowsAsJson {
+/** Knows the rows of tables and views by the schema, and all others by what they say themselves. */
+function namedRows({ definition, shape }: LiveQueries): RowsByName {
   const { tables, views, typespace } = flatDefinition(definition);
-  const types = new Map<string, ProductType>();
+  const known = new Map<string, NamedRows>();
+  const add = (key: string, name: string, type: ProductType, types: Typespace): NamedRows => {
+    const toJson = (rows: RowList) =>
+      Array.from(rowsOf(rows), (row) => encodedToJson(type, new BinaryReader(row), shape, types));
+    const rows = { name, toJson };
+    known.set(key, rows);
+    return rows;
+  };
   for (const { name, columns } of [...views, ...tables]) {
-    types.set(name, { kind: 'product', elements: columns });
+    add(name, name, { kind: 'product', elements: columns }, typespace);
   }
-  return (table, rows) => {
-    const type = types.get(table);
-    if (type === undefined) throw new CliError(`the schema of the database has no \`${table}\``);
-    return Array.from(rowsOf(rows), (row) =>
-      encodedToJson(type, new BinaryReader(row), shape, typespace),
-    );
+  return (table) => {
+    const rows = known.get(table);
+    if (rows !== undefined) return rows;
+    const type = table.startsWith('{')
+      ? typeFromJson(parseJson(`{"Product":${table}}`))
+      : undefined;
+    if (type?.kind !== 'product') {
+      throw new CliError(`the schema of the database has no \`${table}\``);
+    }
+    const columns = type.elements.map(({ name }, at) => name ?? `column_${at + 1}`);
+    return add(table, `(${columns.join(', ')})`, type, emptyTypespace);
   };
 }

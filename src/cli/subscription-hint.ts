@@ -2,13 +2,12 @@ import { type Api, databasePath, hintedText } from './api.ts';
 import { CliError } from './io.ts';
 
 /**
- * What more the service knows of queries that it refused to watch, with the text `refusal`:
- * messages of connections have no hints, so each query is explained over HTTP. Nothing is run.
+ * What more the service knows of queries that it refused to watch: messages of connections have no
+ * hints, so each query is explained over HTTP. Nothing is run.
  */
 export async function subscriptionHint(
   api: Api,
   { database, queries }: { readonly database: string; readonly queries: readonly string[] },
-  refusal: string,
 ): Promise<string | undefined> {
   try {
     for (const query of queries) {
@@ -22,15 +21,5 @@ export async function subscriptionHint(
     if (error instanceof CliError) return undefined;
     throw error;
   }
-  return dialectRefusals.test(refusal) ? dialectHint : undefined;
+  return undefined;
 }
-
-/** The beginnings of texts for what the dialect of subscriptions lacks. */
-const dialectRefusals = new RegExp(
-  '^(?:Unsupported|Column projections|Aggregate expressions|Mixed wildcard|Non-inner joins|' +
-    'Invalid number of tables|Subscriptions require)',
-);
-
-const dialectHint =
-  'This command watches whole rows of one table, with WHERE, or joined with one other table by ' +
-  'an index. A client can watch any SELECT: add dialect=full to the address of its connection';
