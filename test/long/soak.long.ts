@@ -7,7 +7,8 @@ const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const mebibyte = 1024 * 1024;
 
 it(`[websocket 11] ${minutes} minutes of clients that come and go, seed ${seed}`, async () => {
-  const report = await soak({ seed, minutes, cycleMillis: 12_000, log: console.log });
+  const bounds = { minutes, cycleMillis: 12_000, visitsPerCycle: 100 };
+  const report = await soak({ seed, ...bounds, log: console.log });
   const { samples, visits, givenUp, leftovers } = report;
   const growth = {
     gateway: growthOf(samples.map(({ gatewayBytes }) => gatewayBytes)) / mebibyte,

@@ -13,6 +13,8 @@ export interface SoakOptions {
   readonly seed: number;
   readonly minutes: number;
   readonly cycleMillis: number;
+  /** A cycle goes on until so many clients came, also where the machine is slow. */
+  readonly visitsPerCycle: number;
   /** Told of each sample. */
   readonly log: (line: string) => void;
 }
@@ -56,6 +58,8 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   }
 }
 
+/** The factor for a machine that does other things, too. */
+const slowness = Number(process.env.TEST_SLOWNESS ?? 1);
 const steadyCount = 8;
 const floodText = 'x'.repeat(1_500);
 /** Much more than the system keeps for a socket, and the service besides. */
@@ -118,11 +122,13 @@ class Soak {
   /** Clients of every kind for a while; at the end those are gone that came in it. */
   async #cycle(cycle: number): Promise<void> {
     const random = this.#random;
-    const end = Date.now() + this.#options.cycleMillis * 0.8;
+    const { cycleMillis, visitsPerCycle } = this.#options;
+    const end = Date.now() + cycleMillis * 0.8;
+    const enough = this.#visits + visitsPerCycle;
     const slow = await this.#slowReaders();
     const visitors: Visitor[] = [];
     const others: Promise<unknown>[] = [];
-    while (Date.now() < end) {
+    while (Date.now() < end || this.#visits < enough) {
       for (let count = random.below(3); count > 0; count -= 1) {
         visitors.push(await this.#arrive());
       }
@@ -196,7 +202,7 @@ class Soak {
 
   /** Waits until only so many clients are connected, and what they left behind is done. */
   async #quiet(count: number): Promise<void> {
-    const end = Date.now() + 30_000;
+    const end = Date.now() + 30_000 * slowness;
     for (;;) {
       const { connections, waiting } = await this.#figures();
       if (connections === count && waiting === 0) return;
