@@ -1,5 +1,6 @@
 import { agentLimits } from './agent-limits.ts';
 import { backupLimits } from './backup-limits.ts';
+import { consoleLimits } from './console-limits.ts';
 import { handlerLimits } from './handler-limits.ts';
 import { historyLimits } from './history-limits.ts';
 import { migrationLimits } from './migration-limits.ts';
@@ -23,6 +24,7 @@ const mebibyte = 1024 * kibibyte;
 export const limits = {
   ...shared,
   ...agentLimits,
+  ...consoleLimits,
   ...siteLimits,
   ...handlerLimits,
   ...outboundLimits,

@@ -8,14 +8,16 @@ export function storageUseOf({ store, log, program, quota }: DatabaseCore): Stor
   return { rowBytes: rowBytesOf(store), logBytes: quota.logBytesOf(log), programBytes };
 }
 
-/** Bytes taken by rows and indexes, including those of views. */
+/** Rows of tables, and the bytes taken by rows and indexes, including those of views. */
 export function memoryOf({ store, views }: DatabaseCore): MemoryUse {
   const { tables, totalBytes } = store.memory();
   const rowBytes = tables.reduce((sum, table) => sum + table.rowBytes + table.freeBytes, 0);
-  return { rowBytes: rowBytes + views.bytes, indexBytes: totalBytes - rowBytes };
+  const rowCount = tables.reduce((sum, table) => sum + table.rowCount, 0);
+  return { rowCount, rowBytes: rowBytes + views.bytes, indexBytes: totalBytes - rowBytes };
 }
 
 export interface MemoryUse {
+  readonly rowCount: number;
   readonly rowBytes: number;
   readonly indexBytes: number;
 }

@@ -7,10 +7,13 @@ import type { Caller } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import type { AppPlaces } from './app-places.ts';
+import type { CallRates } from './call-rates.ts';
+import type { ConsoleContext } from './console.ts';
 import type { Exchange } from './exchange.ts';
+import type { ServiceFacts } from './service-facts.ts';
 
 /** What the endpoints need from the service. */
-export interface HttpContext {
+export interface HttpContext extends ConsoleContext {
   readonly host: Host;
   readonly tokens: HostTokens;
   readonly rates: RequestRates;
@@ -29,6 +32,8 @@ export interface HttpContext {
   /** Maximum bytes of the body of a request to a handler of a module. */
   readonly handlerBodyBytesMax: number;
   readonly nowMicros: () => bigint;
+  readonly facts: ServiceFacts;
+  readonly callRates: CallRates;
   /** Where static files of databases are served. */
   readonly places: AppPlaces;
   /** Who can read the metrics; with `off`, their path does not exist. */

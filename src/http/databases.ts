@@ -2,10 +2,13 @@ import { Refusal } from '../database/outcome.ts';
 import { identityToHex } from '../values/identity.ts';
 import { jsonBody, parseBody, textBody, wrongShape } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
+import { detailedDatabases } from './database-details.ts';
 import { type Exchange, HttpError, json, type Reply, text } from './exchange.ts';
 
-/** `GET /v1/databases`: all databases of this host, for operators. */
-export function listDatabases(exchange: Exchange, { host }: HttpContext): Reply {
+/** `GET /v1/databases`: all databases of this host, for operators; others see some in detail. */
+export function listDatabases(exchange: Exchange, context: HttpContext): Reply | Promise<Reply> {
+  if (exchange.query.boolean('detail', false)) return detailedDatabases(exchange, context);
+  const { host } = context;
   host.access.requireOperator(callerOf(exchange), 'list databases');
   const records = new Map(host.databases.map((record) => [record.identity, record]));
   const databases = host.statistics().databases.flatMap(({ identity, state }) => {

@@ -12,6 +12,7 @@ import {
   restore,
 } from './backups.ts';
 import { call } from './call.ts';
+import { consoleRoutes } from './console.ts';
 import { type HttpContext, targetOf } from './context.ts';
 import {
   addName,
@@ -48,9 +49,11 @@ import { protectedResourceRoutes } from './protected-resource.ts';
 import { cancelPublish, lock, publish, remove, reset, unlock } from './publish.ts';
 import { databaseQuota, identityQuota, putDatabaseQuota, putIdentityQuota } from './quota.ts';
 import { readiness, readyPath } from './ready.ts';
+import { databaseRights } from './rights.ts';
 import type { Method, Route } from './route.ts';
 import { controlSchedules, listSchedules, scheduleOrders } from './schedules.ts';
 import { schema } from './schema.ts';
+import { serviceRoutes } from './service-description.ts';
 import { moduleSourceOf } from './source.ts';
 import { sql } from './sql.ts';
 import { announceStatic, putStatic } from './static-files.ts';
@@ -66,7 +69,9 @@ export interface RoutesOptions extends HttpContext {
 /** Every path that the HTTP door answers. */
 export function makeRoutes(options: RoutesOptions): Route[] {
   return [
+    ...hostRoutes(options),
     ...serviceRoutes(options),
+    ...consoleRoutes(options),
     ...identityRoutes(options).map((route): Route => ({ ...route, isOfApps: true })),
     ...databaseRoutes(options),
     ...appPathRoutes({ ...options, nowMillis: () => Number(options.nowMicros() / 1_000n) }),
@@ -75,7 +80,7 @@ export function makeRoutes(options: RoutesOptions): Route[] {
   ];
 }
 
-function serviceRoutes(context: HttpContext): Route[] {
+function hostRoutes(context: HttpContext): Route[] {
   return [
     {
       path: '/v1/ping',
@@ -153,6 +158,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
       POST: method(addName),
       PUT: method(replaceNames),
     }),
+    below('rights', { GET: method(databaseRights) }),
     below('grants', { GET: method(listGrants) }),
     below('grants/:identity', { PUT: method(putGrant), DELETE: method(removeGrant) }),
     below('quota', { GET: method(databaseQuota), PUT: method(putDatabaseQuota) }),

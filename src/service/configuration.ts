@@ -16,9 +16,12 @@ import { parseTarget } from '../host/registry/names.ts';
 import type { QuotaLimits } from '../host/registry/quota-limits.ts';
 import type { Budget } from '../host/seats/budget.ts';
 import type { IsolationRules } from '../host/workers/isolation.ts';
+import type { ConsoleAudience } from '../http/console.ts';
+import type { SettingInForce } from '../http/service-facts.ts';
 import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { completeSocketLimits, type SocketLimits } from '../websocket/socket-limits.ts';
+import { consoleDirectory } from './version.ts';
 
 /** The complete configuration of a service. Paths are absolute. */
 export interface ServiceConfiguration {
@@ -97,6 +100,12 @@ export interface ServiceConfiguration {
   readonly appsDomain: string | undefined;
   /** Host names of apps, and the database of each. */
   readonly appHosts: Readonly<Record<string, string>>;
+  /** To whom the console is served. */
+  readonly console: ConsoleAudience;
+  /** Folder of the built console. */
+  readonly consoleDirectory: string;
+  /** The settings as they were read, for operators who ask; empty where a program gave values. */
+  readonly settingsInForce: readonly SettingInForce[];
   /** Public address, such as `https://db.example.com`; `undefined`: as clients address it. */
   readonly publicUrl: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
@@ -209,6 +218,9 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     mcpAnswerBytes: given.mcpAnswerBytes ?? limits.agentTextBytesUnasked,
     appsDomain: appsDomainOf(listen, given),
     appHosts: given.appHosts ?? {},
+    console: given.console ?? 'loopback',
+    consoleDirectory: given.consoleDirectory ?? consoleDirectory,
+    settingsInForce: given.settingsInForce ?? [],
     publicUrl: given.publicUrl,
     logLevel: given.logLevel ?? 'info',
     metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),

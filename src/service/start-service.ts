@@ -16,6 +16,8 @@ import type { HostOptions } from '../host/host-options.ts';
 import { RegistryError } from '../host/registry/database-files.ts';
 import { appRoute } from '../http/app-files.ts';
 import type { AppPlaces } from '../http/app-places.ts';
+import { CallRates } from '../http/call-rates.ts';
+import { ConsoleFolder } from '../http/console-folder.ts';
 import { RequestTimes } from '../http/request-times.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
@@ -364,6 +366,15 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     handlerBodyBytesMax: configuration.bounds.handlerBodyBytesMax,
     nowMicros: () => clock.nowMicros(),
     places,
+    console: configuration.console,
+    consoleFolder: new ConsoleFolder(configuration.consoleDirectory),
+    callRates: new CallRates(),
+    facts: {
+      startedAt: new Date().toISOString(),
+      issuers: [],
+      appsDomain: configuration.appsDomain,
+      settings: configuration.settingsInForce,
+    },
     metricsFor: configuration.metricsFor,
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),

@@ -10,3 +10,6 @@ export const productVersion = manifest.version;
 
 /** The guide for this version. */
 export const guideDirectory = fileURLToPath(new URL('../../docs/guide/', import.meta.url));
+
+/** The built console of this version. */
+export const consoleDirectory = fileURLToPath(new URL('../../dist/console/', import.meta.url));

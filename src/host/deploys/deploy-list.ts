@@ -59,6 +59,8 @@ export interface StagedDeploy {
 export class DeployList {
   readonly #options: DeployListOptions;
   #isStaged = false;
+  /** The last deploy that was written down; `undefined`: nobody has looked. */
+  #newest: { readonly deploy: Deploy | undefined } | undefined;
   /** The last operation; they run one at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -78,6 +80,12 @@ export class DeployList {
         return this.#shown((await this.#read()).deploys, undefined);
       }
     });
+  }
+
+  /** The last deploy that is written down; asks no database, and reads its file once. */
+  async newest(): Promise<Deploy | undefined> {
+    this.#newest ??= { deploy: (await this.#read()).deploys.at(-1) };
+    return this.#newest.deploy;
   }
 
   /** Static files of deploys that no longer run, the newest first; asks no database. */
@@ -218,6 +226,7 @@ export class DeployList {
     const { shelf } = this.#options;
     const listed = deploys.slice(-limits.deploysListedMax);
     await shelf.replace('deploys.json', encodeDeploys({ deploys: listed, next }));
+    this.#newest = { deploy: listed.at(-1) };
     if (next !== undefined) return;
     const kept = programsToKeep(listed, limits.deployProgramsKeptMax);
     const isOld = (name: string) => name.endsWith('.program') && !kept.has(name.slice(0, -8));

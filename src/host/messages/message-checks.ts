@@ -112,6 +112,7 @@ function areSnapshots(snapshots: SnapshotFigures | undefined): boolean {
 }
 
 const sizeKeys: KeysOf<Omit<SeatMemory, 'used' | 'live' | 'times' | CheckedKey>> = {
+  rowCount: true,
   rowBytes: true,
   indexBytes: true,
 };

@@ -96,7 +96,14 @@ describe('frames between gateway and process', () => {
 
   it('with figures have numbers', () => {
     const used = { rowBytes: 1, logBytes: 2, programBytes: 3 };
-    const memory = { rowBytes: 0, indexBytes: 5, used, live: noLiveFigures, times: noTimes };
+    const memory = {
+      rowCount: 0,
+      rowBytes: 0,
+      indexBytes: 5,
+      used,
+      live: noLiveFigures,
+      times: noTimes,
+    };
     const told = { ...memory, schedules: noScheduleFigures, snapshots: noSnapshotFigures };
     const push = (figures: object) => {
       pushForged({ kind: 'memory', memory: figures });

@@ -71,6 +71,13 @@ export class DeployControl {
     return deploys.of(identity).list();
   }
 
+  /** The last deploy, as written down; asks no database. `undefined`: not for this caller. */
+  async newest(by: HostCaller, { identity }: Target): Promise<Deploy | undefined> {
+    const { access, deploys } = this.#options;
+    if (!access.allows(by, this.#record(identity), 'viewDeploys')) return undefined;
+    return deploys.of(identity).newest();
+  }
+
   /** Rejects with `Refusal` where it cannot be done: see `rollBack`. */
   async plan(by: HostCaller, { identity }: Target, number?: number): Promise<RollbackPlan> {
     const record = this.#record(identity);

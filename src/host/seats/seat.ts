@@ -118,6 +118,8 @@ export interface SeatOpening {
 
 /** Sizes and counters, reported every now and then. */
 export interface SeatMemory {
+  /** Rows of all tables. */
+  readonly rowCount: number;
   readonly rowBytes: number;
   readonly indexBytes: number;
   /** Usage that counts against its quota. */
@@ -129,6 +131,7 @@ export interface SeatMemory {
 }
 
 export const nothingMeasured: SeatMemory = {
+  rowCount: 0,
   rowBytes: 0,
   indexBytes: 0,
   used: { rowBytes: 0, logBytes: 0, programBytes: 0 },

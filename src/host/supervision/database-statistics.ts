@@ -22,6 +22,8 @@ export interface DatabaseStatistics {
   readonly callsAborted: number;
   readonly queries: number;
   readonly restarts: number;
+  /** Rows of all tables. */
+  readonly rowCount: number;
   readonly rowBytes: number;
   readonly indexBytes: number;
   /** Usage that counts against its quota. */

@@ -1,6 +1,7 @@
 import type { AcceptedIssuer } from '../../auth/issuer-rules.ts';
 import { parseDuration } from '../../doors/duration.ts';
 import { startChoices } from '../../host/databases/open-at-start.ts';
+import { consoleAudiences } from '../../http/console.ts';
 import { limits } from '../../limits.ts';
 import { identityFromHex, notIdentityText } from '../../values/identity.ts';
 import { ConfigurationError, parseListenAddress, parsePublishPolicy } from '../configuration.ts';
@@ -25,6 +26,20 @@ function doorSettings(): Setting[] {
       example: '127.0.0.1:3000',
       apply: (value, draft) => {
         draft.listen = parseListenAddress(value);
+      },
+    }),
+    setting({
+      key: 'console',
+      flag: 'console',
+      kind: 'text',
+      value: '<who>',
+      help:
+        'to whom the web console is served: on (everyone), loopback (clients on this machine), ' +
+        'or off (nobody)',
+      otherwise: 'loopback',
+      example: 'on',
+      apply: (value, draft) => {
+        draft.console = oneOf(consoleAudiences, value);
       },
     }),
     setting({

@@ -54,6 +54,10 @@ const toolList = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 
 /** Those that are more than their method and path. */
 const special: Readonly<Record<string, Send>> = {
+  'ANY /, no page': (cell) => ask(cell, 'PATCH /'),
+  'GET /v1/databases, detail=true': (cell) => {
+    return ask(cell, 'GET /v1/databases', { more: '?detail=true' });
+  },
   'POST /v1/energy/:identity': (cell) => {
     return ask(cell, 'POST /v1/energy/:identity', { more: '?amount=1' });
   },

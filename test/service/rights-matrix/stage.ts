@@ -1,3 +1,5 @@
+import path from 'node:path';
+import { writeConsole } from '../console-folder.ts';
 import { type Person, Running } from '../running.ts';
 import { type Program, writtenFrom } from '../written-module.ts';
 import type { CallerName } from './table.ts';
@@ -96,7 +98,9 @@ export class Stage {
     const people: Record<(typeof names)[number], Person> = Object.fromEntries(found);
     await first.pause();
     const operators = [BigInt(`0x${people.operator.identity}`)];
-    const running = await Running.start({ dataDirectory: first.folder, operators });
+    const consoleDirectory = writeConsole(path.join(first.folder, 'console'));
+    const options = { dataDirectory: first.folder, operators, consoleDirectory };
+    const running = await Running.start(options);
     const program = withPrivate(await writtenFrom(module));
     const { owner } = people;
     const makeSet = async (name: string): Promise<Set> => {

@@ -1,0 +1,12 @@
+/** Bounds of the web console and of signing in there. They are part of `limits.ts`. */
+export const consoleLimits = {
+  /** Files of the built console. */
+  consoleFilesMax: 5_000,
+  /** Databases in one answer of `GET /v1/databases?detail=true`. */
+  databasesDetailedMax: 1_000,
+  /** Databases whose number of calls is kept, to say how many there are a second. */
+  callRatesMax: 20_000,
+  /** The shortest and the longest time over which calls are counted for that. */
+  callRateMillisMin: 1_000,
+  callRateMillisMax: 60_000,
+} as const;
