@@ -1,10 +1,11 @@
 // Compiles `src` to `dist`: JavaScript, type declarations and source maps, file by file, and for
-// clients CommonJS; what is started often becomes a few files. A build that fails leaves the old
+// clients CommonJS; what is started often becomes a few files; and the web console. A build that fails leaves the old
 // `dist`: the new one is made beside it and put in its place at the end.
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 import { buildCommonJs } from './build-commonjs.mjs';
+import { buildConsole, consoleSizeText } from './build-console.mjs';
 import { bundleSizes, sizeText } from './bundle-size.mjs';
 import { embedGuest } from './embed-guest.mjs';
 import { packageBin, root, runNode } from './run.mjs';
@@ -26,7 +27,9 @@ try {
     await buildCommonJs(fresh);
     await bundleWorkers(path.join(fresh, 'host'));
     await bundleCommand(path.join(fresh, 'cli'));
+    const consoleSizes = await buildConsole(fresh);
     replace();
+    for (const size of consoleSizes) console.log(consoleSizeText(size));
     const sizes = await bundleSizes(dist, '.js');
     for (const size of sizes) console.log(sizeText(size));
   }

@@ -9,6 +9,8 @@ const projects = [
   'tsconfig.sandbox.json',
   'tsconfig.browser.json',
   'tsconfig.node.json',
+  'console/tsconfig.json',
+  'test/console/tsconfig.json',
   'test/types/tsconfig.json',
   'test/types/client/tsconfig.json',
   'test/fixtures/tsconfig.json',

@@ -1,0 +1,23 @@
+import type { PageEntry } from '../shell/page-entry.ts';
+
+/** Every page of the console, in the order of the navigation. Each is loaded when it is opened. */
+export const pages: readonly PageEntry[] = [
+  {
+    id: 'host',
+    title: 'Databases',
+    icon: 'host',
+    scope: 'host',
+    group: 'Host',
+    path: '',
+    load: () => import('./host/host-page.tsx'),
+  },
+  {
+    id: 'data',
+    title: 'Data',
+    icon: 'table',
+    scope: 'database',
+    group: 'Explore',
+    path: 'data',
+    load: () => import('./data/data-page.tsx'),
+  },
+];

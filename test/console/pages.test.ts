@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pages } from '../../console/src/pages/pages.ts';
+import { ConsoleStage, forms, hasChromium } from './console-support.ts';
+import { marketModule } from './market-module.ts';
+
+describe.skipIf(!hasChromium)('every page of the console', () => {
+  let stage: ConsoleStage;
+
+  beforeAll(async () => {
+    stage = await ConsoleStage.open();
+    await stage.publish('market', marketModule);
+    for (const name of ['Ada', 'Grace', 'Edsger']) {
+      await stage.call('market', 'hire', [name, `${name}@example.com`]);
+    }
+    await stage.call('market', 'fill', [1, 500]);
+    await stage.call('market', 'add_oddity', [1, 'round']);
+    await stage.call('market', 'note_down', [1, 'for the owner alone']);
+  }, 120_000);
+
+  afterAll(async () => {
+    await stage?.close();
+  });
+
+  it.each(pages.flatMap((page) => forms.map((form) => [page.id, form.name, page, form] as const)))(
+    '[console 1.2, 1.5] %s, %s: no errors, no serious finding, nothing too wide',
+    async (_id, _form, page, form) => {
+      const place = page.scope === 'host' ? page.path : `db/market/${page.path}`;
+      const visitor = await stage.visit(place, { form });
+      await visitor.page.getByRole('main').waitFor();
+      await visitor.page.getByRole('heading', { level: 1 }).first().waitFor();
+      await expect
+        .poll(() => visitor.page.getByRole('status', { name: /^Loading/ }).count())
+        .toBe(0);
+      await visitor.page.waitForLoadState('networkidle').catch(() => undefined);
+      await visitor.shoot(`${page.id}-${form.name}`);
+      await visitor.expectAccessible();
+      await visitor.expectNoOverflow();
+      visitor.expectNoTroubles();
+      await visitor.leave();
+    },
+  );
+});
