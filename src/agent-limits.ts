@@ -142,6 +142,8 @@ export const agentLimits = {
   previewsBytesMax: 64 * mebibyte,
   /** Time for which a preview is kept. */
   previewMillisMax: 600_000,
+  /** Statements of one preview. */
+  previewStatementsMax: 1_000,
   /** Changed rows of one preview that an answer to an agent shows. */
   agentPreviewRowsMax: 200,
   agentPreviewRowsUnasked: 50,

@@ -3,6 +3,7 @@ import { backupLimits } from './backup-limits.ts';
 import { consoleLimits } from './console-limits.ts';
 import { handlerLimits } from './handler-limits.ts';
 import { historyLimits } from './history-limits.ts';
+import { insideLimits } from './inside-limits.ts';
 import { migrationLimits } from './migration-limits.ts';
 import { outboundLimits } from './outbound-limits.ts';
 import { scheduleLimits } from './schedule-limits.ts';
@@ -30,6 +31,7 @@ export const limits = {
   ...outboundLimits,
   ...scheduleLimits,
   ...historyLimits,
+  ...insideLimits,
   ...backupLimits,
   ...transferLimits,
   ...migrationLimits,

@@ -81,10 +81,10 @@ function joinedRows(one: RowList, other: RowList): RowList {
 /** The changes that the caller is shown: tables that it may read, and a limited number of rows. */
 export function shownChanges(
   core: DatabaseCore,
-  { work, rowsMax = limits.previewRowsMax }: PreviewRequest,
+  { work, shownTo, rowsMax = limits.previewRowsMax }: PreviewRequest,
   changes: readonly TableChange[],
 ): Pick<Preview, 'changes' | 'isComplete'> {
-  const { rights } = askingOf(work).caller;
+  const rights = shownTo ?? askingOf(work).caller.rights;
   const readable = changes.filter(({ tableId }) => {
     return isReadable(core.program.sql, rights, tableOf(core.store, tableId));
   });
@@ -127,10 +127,28 @@ function shownTables(
       ...partsOf(tableOf(store, tableId)),
       insertCount: inserts.count,
       deleteCount: deletes.count,
+      updateCount: updateCountOf(tableOf(store, tableId), inserts, deletes),
       inserts: present(shown.get(inserts), 'a shown list'),
       deletes: present(shown.get(deletes), 'a shown list'),
     }))
     .sort((one, other) => (one.table < other.table ? -1 : 1));
+}
+
+/** Counts rows that replace another: their primary key is on both sides. */
+function updateCountOf({ spec, shape }: Table, inserts: RowList, deletes: RowList): number {
+  const { primaryKey } = spec;
+  if (primaryKey === undefined || inserts.count === 0 || deletes.count === 0) return 0;
+  const gone = new Set(keysOf(shape, deletes, primaryKey));
+  return keysOf(shape, inserts, primaryKey).filter((key) => gone.has(key)).length;
+}
+
+function keysOf(shape: RowShape, rows: RowList, column: number): string[] {
+  const starts = rowStarts(shape, rows);
+  return Array.from({ length: rows.count }, (_, row) => {
+    const start = shape.startOf(rows.bytes, starts[row] as number, column);
+    const key = rows.bytes.subarray(start, shape.skip(rows.bytes, start, column));
+    return keyText(key, key.length);
+  });
 }
 
 /** The parts of a table needed to read its rows and to describe their changes. */

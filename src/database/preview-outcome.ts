@@ -2,7 +2,7 @@ import type { ModuleLogLine } from '../module/log-line.ts';
 import type { RowList } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
-import type { CallError, CallRequest, SqlError, SqlRequest, SqlRows } from './outcome.ts';
+import type { CallError, CallRequest, Rights, SqlError, SqlRequest, SqlRows } from './outcome.ts';
 
 /**
  * Asks what a call, or a statement that writes, would do. It runs as it normally would, is
@@ -18,11 +18,21 @@ export interface PreviewRequest {
   readonly apply?: PreviewKey;
   /** Maximum rows of changes shown, over all tables; absent: as many as fit. */
   readonly rowsMax?: number;
+  /**
+   * The rights by which changes are shown, where the caller of the work is somebody else than who
+   * looks at it; absent: those of its caller.
+   */
+  readonly shownTo?: Rights;
 }
 
 export type PreviewedWork =
   | { readonly kind: 'call'; readonly call: CallRequest }
-  | { readonly kind: 'query'; readonly query: SqlRequest };
+  | {
+      readonly kind: 'query';
+      readonly query: SqlRequest;
+      /** The text may have several statements that write, which are one transaction. */
+      readonly isScript?: true;
+    };
 
 /** The request as it would run on its own: its caller and its connection. */
 export function askingOf(work: PreviewedWork): CallRequest | SqlRequest {
@@ -94,6 +104,8 @@ export interface PreviewedTable {
   /** Always exact. */
   readonly insertCount: number;
   readonly deleteCount: number;
+  /** How many of both are pairs with the same primary key. Always exact. */
+  readonly updateCount: number;
   /** The first rows, up to the limit. */
   readonly inserts: RowList;
   readonly deletes: RowList;

@@ -1,7 +1,11 @@
+import { present } from '../assert.ts';
+import { limits } from '../limits.ts';
+import type { TextPosition } from '../sql/failure.ts';
+import { splitStatements, type WrittenStatement } from '../sql/split-statements.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { askedStatement } from './asked-statement.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
-import type { CallRequest, SqlRequest } from './outcome.ts';
+import type { CallRequest, SqlError, SqlRequest, SqlRows } from './outcome.ts';
 import type { PreviewedWork, PreviewKey, PreviewResult } from './preview-outcome.ts';
 import { errorOf, reducerRunOf } from './run-call.ts';
 import { commitRun, inputsOf, runWithin } from './run-reducer.ts';
@@ -32,7 +36,7 @@ export function runWork(
   transaction: Transaction,
 ): Ran {
   if (work.kind === 'call') return runCalled(core, work.call, moment, transaction);
-  return runQueried(core, work.query, moment, transaction);
+  return runQueried(core, work, moment, transaction);
 }
 
 function runCalled(
@@ -52,25 +56,84 @@ function runCalled(
   return { result: outcome, commit };
 }
 
+type QueriedWork = Extract<PreviewedWork, { kind: 'query' }>;
+
 function runQueried(
   core: DatabaseCore,
-  query: SqlRequest,
+  work: QueriedWork,
   { timestampMicros }: Moment,
   transaction: Transaction,
 ): Ran {
+  const { query } = work;
+  const endsAt = core.clock.monotonicMillis() + core.statementMillisMax;
+  const written = statementsOf(work);
+  if ('code' in written) return { result: { kind: 'queryFailed', error: written } };
+  let sum: SqlRows | undefined;
+  for (const [at, { text, place }] of written.entries()) {
+    const millisMax = Math.max(1, endsAt - core.clock.monotonicMillis());
+    const one = written.length === 1 ? query : { ...query, sql: text, millisMax };
+    const ran = runOne(core, one, timestampMicros, transaction);
+    if ('code' in ran) {
+      const error = written.length === 1 ? ran : errorWithin(ran, at, place);
+      return { result: { kind: 'queryFailed', error } };
+    }
+    sum = sum === undefined ? ran : addedTo(sum, ran);
+  }
+  const commit = () => commitWrite(core, query, timestampMicros, transaction);
+  return { result: { kind: 'wrote', ...present(sum, 'at least one statement') }, commit };
+}
+
+/** The statements of the text, each with its place; a text that is not split is one. */
+function statementsOf({ query, isScript }: QueriedWork): readonly WrittenStatement[] | SqlError {
+  const whole = [{ text: query.sql, place: { line: 1, column: 1 } }];
+  if (isScript !== true) return whole;
+  try {
+    const written = splitStatements(query.sql, limits.previewStatementsMax);
+    return written.length === 0 ? whole : written;
+  } catch (error) {
+    return sqlErrorOf(error);
+  }
+}
+
+function runOne(
+  core: DatabaseCore,
+  query: SqlRequest,
+  timestampMicros: bigint,
+  transaction: Transaction,
+): SqlRows | SqlError {
   let asked: ReturnType<typeof askedStatement>;
   try {
     asked = askedStatement(core, query, timestampMicros);
   } catch (error) {
-    return { result: { kind: 'queryFailed', error: readErrorOf(core, error) } };
+    return readErrorOf(core, error);
   }
   try {
-    const rows = writeWithin(core, asked, transaction);
-    const commit = () => commitWrite(core, query, timestampMicros, transaction);
-    return { result: { kind: 'wrote', ...rows }, commit };
+    return writeWithin(core, asked, transaction);
   } catch (error) {
-    return { result: { kind: 'queryFailed', error: sqlErrorOf(error) } };
+    return sqlErrorOf(error);
   }
+}
+
+/** The rows are those of the last statement. */
+function addedTo(sum: SqlRows, { inserted, deleted, updated, ...rows }: SqlRows): SqlRows {
+  return {
+    ...rows,
+    inserted: sum.inserted + inserted,
+    deleted: sum.deleted + deleted,
+    updated: sum.updated + updated,
+  };
+}
+
+/** The error of one statement among others: it says which, and its place is that in the text. */
+function errorWithin(error: SqlError, at: number, start: TextPosition): SqlError {
+  const message = `statement ${at + 1}: ${error.message}`;
+  if (!('place' in error) || error.place === undefined) return { ...error, message };
+  const { line, column } = error.place;
+  const place = {
+    line: start.line + line - 1,
+    column: line === 1 ? start.column + column - 1 : column,
+  };
+  return { ...error, message, place };
 }
 
 /** `client_connected` and the reducer draw from separate sources, as they always do. */

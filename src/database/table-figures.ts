@@ -1,5 +1,6 @@
 import type { DerivedIndexKind, IndexAlgorithm } from '../schema/definition.ts';
 import { isVisible } from '../sql/rights.ts';
+import type { TableMemory } from '../store/memory.ts';
 import type { Table } from '../store/table.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
 import type { DatabaseCore } from './core.ts';
@@ -31,6 +32,8 @@ export interface IndexFigures {
   readonly columns: readonly string[];
   readonly kind: IndexAlgorithm | DerivedIndexKind;
   readonly isUnique: boolean;
+  /** Memory that it takes; absent where the table has no size. */
+  readonly bytes?: number;
 }
 
 export interface TableSize {
@@ -51,6 +54,11 @@ function figuresOf(table: Table, isCounted: boolean): TableFigures {
   const { spec, types } = table;
   const { name, access, isEvent, indexes } = spec;
   const nameOf = (column: number) => spec.columns[column]?.name ?? '';
+  const memory = isCounted ? table.memory() : undefined;
+  const bytesOf = (id: number) => {
+    const bytes = memory?.indexes.find(({ indexId }) => indexId === id)?.bytes;
+    return bytes === undefined ? {} : { bytes };
+  };
   return {
     table: name,
     isPublic: access === 'public',
@@ -63,19 +71,18 @@ function figuresOf(table: Table, isCounted: boolean): TableFigures {
     })),
     types,
     indexes: [
-      ...indexes.map(({ name, columns, algorithm: kind, isUnique }) => {
-        return { name, columns: columns.map(nameOf), kind, isUnique };
+      ...indexes.map(({ id, name, columns, algorithm: kind, isUnique }) => {
+        return { name, columns: columns.map(nameOf), kind, isUnique, ...bytesOf(id) };
       }),
-      ...spec.derivedIndexes.map(({ name, column, kind }) => {
-        return { name, columns: [nameOf(column)], kind, isUnique: false };
+      ...spec.derivedIndexes.map(({ id, name, column, kind }) => {
+        return { name, columns: [nameOf(column)], kind, isUnique: false, ...bytesOf(id) };
       }),
     ],
-    ...(isCounted ? { size: sizeOf(table) } : {}),
+    ...(memory === undefined ? {} : { size: sizeOf(memory) }),
   };
 }
 
-function sizeOf(table: Table): TableSize {
-  const { rowCount, rowBytes, wholeRowsBytes, indexes } = table.memory();
+function sizeOf({ rowCount, rowBytes, wholeRowsBytes, indexes }: TableMemory): TableSize {
   const indexBytes = indexes.reduce((sum, { bytes }) => sum + bytes, wholeRowsBytes);
   return { rowCount, rowBytes, indexBytes };
 }

@@ -7,7 +7,12 @@ import {
   type ProcedureRequest,
   refusal,
 } from '../database/outcome.ts';
-import type { Preview, PreviewedWork, PreviewOutcome } from '../database/preview-outcome.ts';
+import type {
+  Preview,
+  PreviewedWork,
+  PreviewOutcome,
+  PreviewRequest,
+} from '../database/preview-outcome.ts';
 import type { DatabaseDescription, DatabaseHandle } from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
 import type {
@@ -207,12 +212,12 @@ export interface JsonPreview {
 export async function previewWithJson(
   handle: DatabaseHandle,
   call: JsonCall,
-  rowsMax?: number,
+  look: Pick<PreviewRequest, 'rowsMax' | 'shownTo'> = {},
 ): Promise<JsonPreview> {
   for (let attempt = 1; ; attempt += 1) {
     const description = await handle.describe();
     const work = { kind: 'call', call: await reducerRequest(description, call) } as const;
-    const outcome = await handle.preview({ work, ...(rowsMax === undefined ? {} : { rowsMax }) });
+    const outcome = await handle.preview({ work, ...look });
     const result = 'preview' in outcome ? outcome.preview.result : undefined;
     const error: CallError | undefined = result?.kind === 'callFailed' ? result.error : undefined;
     if (attempt === attemptsMax || error?.code !== 'schema.changed') {

@@ -26,6 +26,7 @@ import type { Canaries } from './deploys/canaries.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
 import { localLanes } from './lanes/local-lanes.ts';
+import { MetricsHour } from './metrics/metrics-hour.ts';
 import { openDeploys } from './open-deploys.ts';
 import { openPublishing } from './open-publishing.ts';
 import { openSites } from './open-sites.ts';
@@ -73,6 +74,7 @@ interface HostParts {
   readonly audit: AuditLog;
   readonly quotas: Quotas;
   readonly ledger: LedgerControl;
+  readonly metrics: MetricsHour;
   readonly schedules: ScheduleControl;
   readonly jobs: Jobs;
   readonly snapshots: SnapshotControl;
@@ -119,6 +121,8 @@ export class Host {
   readonly audit: AuditLog;
   /** Who did what in a database. */
   readonly ledger: LedgerControl;
+  /** What the service and its databases did in the last hour. */
+  readonly metrics: MetricsHour;
   /** Quotas of identities and databases, and their usage. */
   readonly quotas: Quotas;
   readonly schedules: ScheduleControl;
@@ -156,6 +160,7 @@ export class Host {
     this.audit = audit;
     this.quotas = quotas;
     this.ledger = parts.ledger;
+    this.metrics = parts.metrics;
     this.schedules = parts.schedules;
     this.jobs = parts.jobs;
     this.snapshots = parts.snapshots;
@@ -240,10 +245,18 @@ export class Host {
         hold: (database, need) => holds.add(database, need),
       },
     );
+    const metrics = new MetricsHour({ ...options, databases: () => running.handles });
+    metrics.start();
     const rest = {
       ...{ deploys: publishing.control, canaries: publishing.canaries },
       ...{ schedules, jobs, ...histories, transfer, backups, env, envStore },
-      ...{ outbound, sites, changes, ledger: new LedgerControl(ledger, { access, registry }) },
+      ...{
+        outbound,
+        sites,
+        changes,
+        metrics,
+        ledger: new LedgerControl(ledger, { access, registry }),
+      },
       plans: new PlanControl({ access, running, publisher }),
     };
     return new Host({ registry, running, publisher, access, grants, audit, quotas, ...rest });
@@ -261,6 +274,7 @@ export class Host {
    */
   async close(millisMax: number = limits.shutdownMillisMax): Promise<void> {
     const endsAt = performance.now() + millisMax;
+    this.metrics.close();
     this.historyKeeper.close();
     this.jobs.cancelAll();
     this.#canaries.close();
@@ -378,6 +392,7 @@ export class Host {
     this.#canaries.stop(identity);
     await this.#publisher.remove(caller, identity);
     this.outbound.forget(identity);
+    this.metrics.forget(identity);
     this.history.removed(identity);
     await this.ledger.forget(identity);
   }

@@ -38,6 +38,7 @@ import {
 } from './history.ts';
 import { identityRoutes } from './identity.ts';
 import { importRows } from './import.ts';
+import { insideRoutes } from './inside-routes.ts';
 import { cancelJob, showJob } from './jobs.ts';
 import { ledger } from './ledger.ts';
 import { logs } from './logs.ts';
@@ -165,6 +166,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('tokens', { GET: method(listTokens), POST: method(createToken) }),
     below('tokens/:id', { DELETE: method(revokeToken) }),
     ofApps(below('call/:name', { POST: method(call) })),
+    ...insideRoutes(context),
     ofApps(below('schema', { GET: method(schema) })),
     below('logs', { GET: method(logs) }),
     ofApps(below('health', { GET: method(databaseHealth) })),

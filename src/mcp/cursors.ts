@@ -1,7 +1,7 @@
+import { Kept } from '../doors/kept.ts';
 import { limits } from '../limits.ts';
 import type { RowPlace, SqlResult } from '../protocol/sql-result.ts';
 import { namedTypesToJson, typespaceToJson } from '../values/type-codec.ts';
-import { Kept } from './kept.ts';
 
 /** Rows of one commit that did not fit the result. */
 export interface RowsLeft<Result extends SqlResult = SqlResult> {

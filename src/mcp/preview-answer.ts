@@ -2,14 +2,15 @@ import { unreachable } from '../assert.ts';
 import type { CallError } from '../database/outcome.ts';
 import type { Preview, PreviewOutcome } from '../database/preview-outcome.ts';
 import { previewJson } from '../doors/json-call.ts';
+import type { Previewed, PreviewOwner, Previews } from '../doors/previews.ts';
 import { limits } from '../limits.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import { firstRow, sqlRows } from '../protocol/sql-result.ts';
 import { fenced } from './fence.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { changedRowsText, changesJson, changesText, shownTables } from './preview-text.ts';
-import type { Previewed, Previews } from './previews.ts';
 import { callFailureText } from './reducer-call.ts';
+import type { McpSession } from './session.ts';
 import { sqlFailure } from './statement.ts';
 import { structuredJson } from './structured.ts';
 import {
@@ -96,7 +97,11 @@ export function previewAnswer(
   const { isCommit, words, rows, members } = shownPreview(previewed, preview);
   const isApplicable = isCommit && !session.features.has('read-only');
   const id = isApplicable
-    ? previews.keep(session, open, { ...previewed, key: preview.key, words, rows })
+    ? previews.keep(previewOwner(session, open), {
+        ...previewed,
+        key: preview.key,
+        question: { words, rows },
+      })
     : undefined;
   return {
     texts: [
@@ -110,6 +115,11 @@ export function previewAnswer(
       ...members,
     }),
   };
+}
+
+/** Whose previews those of a session are. */
+export function previewOwner({ callerKey }: McpSession, { database }: OpenDatabase): PreviewOwner {
+  return { callerKey, database: database.identity };
 }
 
 function howToApply(id: string): string {

@@ -27,7 +27,7 @@ interface Changes {
 function changed({ inserts = [], deletes = [], more = {} }: Changes): Pick<Preview, 'changes'> {
   const table = {
     ...{ table: 'item', columns, types: emptyTypespace, primaryKey: 0, isEvent: false },
-    ...{ insertCount: inserts.length, deleteCount: deletes.length },
+    ...{ insertCount: inserts.length, deleteCount: deletes.length, updateCount: 0 },
     ...{ inserts: rowList(inserts), deletes: rowList(deletes) },
     ...more,
   };

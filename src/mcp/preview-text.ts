@@ -1,7 +1,6 @@
 import { present } from '../assert.ts';
 import type { Preview, PreviewedTable } from '../database/preview-outcome.ts';
-import { BinaryReader } from '../values/binary-reader.ts';
-import { encodedToJson } from '../values/json.ts';
+import { previewedRows, type RowCells } from '../doors/previewed-rows.ts';
 
 /** Rows that a table would lose and gain, as JSON objects by column; updates are separate. */
 export interface ShownTable {
@@ -26,57 +25,32 @@ export function shownTables({ changes }: Pick<Preview, 'changes'>): readonly Sho
   return changes.map(shownTable);
 }
 
-/** Pairs a deleted and an inserted row with the same primary key as an update. */
 function shownTable(change: PreviewedTable): ShownTable {
-  const gone = new Map(rowsOf(change, 'deletes').map((row) => [row.key, row]));
-  const updated: ShownUpdate[] = [];
-  const inserted: string[] = [];
-  for (const row of rowsOf(change, 'inserts')) {
-    const before = gone.get(row.key);
-    if (before === undefined) inserted.push(objectText(row.members));
-    else updated.push(updateOf(change, before, row));
-    gone.delete(row.key);
-  }
+  const { inserted, deleted, updated, hiddenCount } = previewedRows(change);
+  const whole = (cells: RowCells) => objectText(membersOf(change, cells));
   return {
     table: change.table,
     isEvent: change.isEvent,
-    inserted,
-    deleted: [...gone.values()].map(({ members }) => objectText(members)),
-    updated,
-    hiddenCount:
-      change.insertCount + change.deleteCount - change.inserts.count - change.deletes.count,
+    inserted: inserted.map(whole),
+    deleted: deleted.map(whole),
+    updated: updated.map(({ before, after }) => updateOf(change, before, after)),
+    hiddenCount,
   };
 }
 
-interface Row {
-  /** `"name":value`, by column. */
-  readonly members: readonly string[];
-  /** Unique among the rows of its side. */
-  readonly key: string;
+/** `"name":value`, by column. */
+function membersOf({ columns }: PreviewedTable, cells: RowCells): readonly string[] {
+  return columns.map(({ name }, at) => `${JSON.stringify(name)}:${cells[at]}`);
 }
 
-function rowsOf(change: PreviewedTable, side: 'inserts' | 'deletes'): readonly Row[] {
-  const { columns, types, primaryKey } = change;
-  const { bytes, count } = change[side];
-  const reader = new BinaryReader(bytes);
-  return Array.from({ length: count }, (_, at) => {
-    const members = columns.map(({ name, type }) => {
-      return `${JSON.stringify(name)}:${encodedToJson(type, reader, 'plain', types)}`;
-    });
-    // Without a primary key no row replaces another.
-    const key = primaryKey === undefined ? `${side} ${at}` : present(members[primaryKey], 'a key');
-    return { members, key };
-  });
-}
-
-function updateOf({ primaryKey }: PreviewedTable, before: Row, after: Row): ShownUpdate {
-  const changes = (_: string, at: number) => {
-    return at !== primaryKey && before.members[at] !== after.members[at];
-  };
+function updateOf(change: PreviewedTable, before: RowCells, after: RowCells): ShownUpdate {
+  const { primaryKey } = change;
+  const changes = (_: string, at: number) => at !== primaryKey && before[at] !== after[at];
+  const members = membersOf(change, after);
   return {
-    key: objectText([after.key]),
-    before: objectText(before.members.filter(changes)),
-    after: objectText(after.members.filter(changes)),
+    key: objectText([present(members[primaryKey ?? -1], 'the key of rows that are paired')]),
+    before: objectText(membersOf(change, before).filter(changes)),
+    after: objectText(members.filter(changes)),
   };
 }
 

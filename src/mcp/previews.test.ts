@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentHost, ada } from '../../test/support/agent-host.ts';
+import { Previews } from '../doors/previews.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { limits } from '../limits.ts';
 import { findDatabase } from './open-database.ts';
-import { Previews } from './previews.ts';
+import { previewOwner } from './preview-answer.ts';
 
 let agents: AgentHost;
 beforeAll(async () => {
@@ -19,7 +20,7 @@ describe('kept previews', () => {
     if (open === undefined) throw new Error('the library is not there');
     const description = await open.handle.describe();
     const keep = (length: number) =>
-      new Previews().keep(session, open, {
+      new Previews().keep(previewOwner(session, open), {
         work: {
           kind: 'query',
           query: {
@@ -32,8 +33,7 @@ describe('kept previews', () => {
         },
         description,
         key: { entropy: new Uint8Array(64), timestampMicros: 0n, digest: new Uint8Array(32) },
-        words: 'the statement would commit and change no rows',
-        rows: '',
+        question: { words: 'the statement would commit and change no rows', rows: '' },
       });
     expect(keep(1_000)).toBeDefined();
     expect(keep(limits.previewBytesMax)).toBeUndefined();

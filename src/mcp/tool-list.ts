@@ -1,4 +1,5 @@
 import { Refusal } from '../database/outcome.ts';
+import { Previews } from '../doors/previews.ts';
 import { limits } from '../limits.ts';
 import type { InputRequired } from '../mcp-protocol/input-required.ts';
 import { invalidParams, RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
@@ -8,7 +9,6 @@ import { type JsonObject, JsonTooLongError } from '../values/json.ts';
 import { argumentHint } from './argument-hint.ts';
 import { Cursors } from './cursors.ts';
 import { ignoredText } from './ignored-arguments.ts';
-import { Previews } from './previews.ts';
 import type { McpSession } from './session.ts';
 import { shownText } from './shown-text.ts';
 import { type ToolAnswer, type ToolContext, ToolFailure, type ToolSource } from './tool.ts';

@@ -1,11 +1,22 @@
-import type { PreviewedWork } from '../../database/preview-outcome.ts';
+import { present } from '../../assert.ts';
+import {
+  type KeptPreview,
+  onBehalfOf,
+  type Previews,
+  unknownPreviewText,
+} from '../../doors/previews.ts';
 import { limits } from '../../limits.ts';
 import type { InputRequired } from '../../mcp-protocol/input-required.ts';
 import { JsonObject, type JsonValue } from '../../values/json.ts';
 import { databaseArgument } from '../database-argument.ts';
 import { openDatabase } from '../open-database.ts';
-import { type Asked, previewAnswer, previewMembers, previewOf } from '../preview-answer.ts';
-import type { KeptPreview, Previews } from '../previews.ts';
+import {
+  type Asked,
+  previewAnswer,
+  previewMembers,
+  previewOf,
+  previewOwner,
+} from '../preview-answer.ts';
 import { shownText } from '../shown-text.ts';
 import { structuredJson } from '../structured.ts';
 import {
@@ -43,7 +54,7 @@ export function applyPreviewTool(previews: Previews): ToolSource {
       const name = databaseArgument(args, context);
       const id = stringArgument(args, 'preview');
       const open = openDatabase(name, context);
-      const kept = previews.find(context.session, open, id);
+      const kept = previews.find(previewOwner(context.session, open), id);
       if (kept === undefined) throw unknownPreview();
       const question = questionFor(kept, name, context);
       if (question !== undefined) return question;
@@ -54,10 +65,7 @@ export function applyPreviewTool(previews: Previews): ToolSource {
 }
 
 function unknownPreview(): ToolFailure {
-  return new ToolFailure(
-    'unknown preview: it was applied, is too old, or is of another database or caller',
-    'Preview again.',
-  );
+  return new ToolFailure(unknownPreviewText, 'Preview again.');
 }
 
 async function apply(kept: KeptPreview, asked: Asked): Promise<ToolAnswer> {
@@ -74,13 +82,6 @@ async function apply(kept: KeptPreview, asked: Asked): Promise<ToolAnswer> {
   };
 }
 
-/** Sets the caller with its current rights. */
-function onBehalfOf(caller: Asked['open']['caller'], work: PreviewedWork): PreviewedWork {
-  return work.kind === 'call'
-    ? { kind: 'call', call: { ...work.call, caller } }
-    : { kind: 'query', query: { ...work.query, caller } };
-}
-
 /** Starts the result if the preview has changed. */
 const differs = {
   opening: 'Not applied, because by now it would come to something else. Nothing has happened',
@@ -92,13 +93,14 @@ const differs = {
  * or once the user has agreed.
  */
 function questionFor(
-  { words, rows }: KeptPreview,
+  { question: asked }: KeptPreview,
   database: string,
   { clientCapabilities, given }: ToolContext,
 ): InputRequired | undefined {
   if (!canAsk(clientCapabilities)) return undefined;
   const answer = given?.answers.get('confirm');
   if (answer === undefined) {
+    const { words, rows } = present(asked, 'what the user is asked');
     const shown = rows === '' ? '' : `\n${shownText(rows)}`;
     return question(`Apply this to the database ${database}? ${words}${shown}`);
   }

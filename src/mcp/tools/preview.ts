@@ -1,14 +1,12 @@
-import { findFunction, previewWithJson } from '../../doors/json-call.ts';
-import { usableDefinition } from '../../doors/shown-definition.ts';
+import { previewWithJson } from '../../doors/json-call.ts';
+import { type Previews, procedureFault } from '../../doors/previews.ts';
 import { temporaryConnection } from '../../host/supervision/temporary-connection.ts';
 import { limits } from '../../limits.ts';
 import { ownText } from '../../mcp-protocol/own-text.ts';
-import { flatDefinition } from '../../schema/flat-definition.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { databaseArgument } from '../database-argument.ts';
-import { type OpenDatabase, openDatabase } from '../open-database.ts';
+import { openDatabase } from '../open-database.ts';
 import { previewAnswer, previewMembers, previewOf } from '../preview-answer.ts';
-import type { Previews } from '../previews.ts';
 import { functionArguments } from '../reducer-call.ts';
 import { parametersProperty, statementArgument } from '../statement.ts';
 import {
@@ -60,25 +58,18 @@ export function previewCallTool(previews: Previews): ToolSource {
       const given = functionArguments(args);
       const open = openDatabase(name, context);
       const { caller, handle } = open;
-      await refuseProcedure(called, open);
+      const fault = await procedureFault(handle, caller.rights, called);
+      if (fault !== undefined) throw new ToolFailure(fault);
       const connection = temporaryConnection();
       const { description, work, outcome } = await previewWithJson(
         handle,
         { caller, connection, name: called, args: given, confirmed: true },
-        rowsMaxIn(args),
+        { rowsMax: rowsMaxIn(args) },
       );
       const previewed = { work, description };
       return previewAnswer({ context, open, previews }, previewed, previewOf(outcome));
     },
   };
-}
-
-/** A procedure commits on its own, so nothing of it can be taken back. */
-async function refuseProcedure(name: string, { handle, caller }: OpenDatabase): Promise<void> {
-  const { definition } = await handle.describe();
-  const usable = usableDefinition(flatDefinition(definition), caller.rights);
-  if (findFunction(usable, name)?.kind !== 'procedure') return;
-  throw new ToolFailure(`'${name}' is a procedure: it cannot be previewed`);
 }
 
 /** Shows the changes of a statement without applying them. */

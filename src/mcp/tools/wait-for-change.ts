@@ -1,3 +1,4 @@
+import { Kept } from '../../doors/kept.ts';
 import { runStatement } from '../../doors/run-statement.ts';
 import { inSlices } from '../../doors/slices.ts';
 import { limits } from '../../limits.ts';
@@ -6,7 +7,6 @@ import type { JsonObject } from '../../values/json.ts';
 import { utf8Length } from '../../values/utf8.ts';
 import { databaseArgument } from '../database-argument.ts';
 import { fenced } from '../fence.ts';
-import { Kept } from '../kept.ts';
 import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import { type RowDifference, rowDifference } from '../row-difference.ts';
 import { RowWait } from '../row-wait.ts';

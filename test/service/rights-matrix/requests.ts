@@ -146,6 +146,13 @@ const special: Readonly<Record<string, Send>> = {
     const database = cell.stage.elsewhere;
     return ask(cell, `POST ${db}/call/put_note`, { database, body: '[1]' });
   },
+  [`POST ${db}/previews`]: (cell) => ask(cell, `POST ${db}/previews`, { body: previewed }),
+  [`POST ${db}/previews/:id/apply, their own`]: async (cell) => {
+    return ask(cell, `POST ${db}/previews/${await ownPreview(cell)}/apply`);
+  },
+  [`DELETE ${db}/previews/:id, their own`]: async (cell) => {
+    return ask(cell, `DELETE ${db}/previews/${await ownPreview(cell)}`);
+  },
   [`GET ${db}/schema`]: (cell) => ask(cell, `GET ${db}/schema`, { more: '?version=10' }),
   [`GET ${db}/schema, elsewhere`]: (cell) => {
     return ask(cell, `GET ${db}/schema`, { database: cell.stage.elsewhere, more: '?version=10' });
@@ -203,6 +210,15 @@ async function ownersJob({ stage }: RequestCell): Promise<string> {
   const where = `/v1/database/${stage.hall.database}/snapshot`;
   const { text } = await withRoom(() => stage.running.ask('POST', where, { as: stage.owner }));
   return String(JSON.parse(text).job);
+}
+
+const previewed = JSON.stringify({ reducer: 'put_note', args: [1] });
+
+/** A preview of the caller, if the table says that it may have one. */
+async function ownPreview(cell: RequestCell): Promise<string> {
+  if (!cell.isAllowed) return 'none';
+  const { text } = await ask(cell, `POST ${db}/previews`, { body: previewed });
+  return String(JSON.parse(text).id);
 }
 
 const fileContent = 'page';

@@ -1,0 +1,10 @@
+/** The bounds of what people see of a database that runs. Part of `limits.ts`. */
+export const insideLimits = {
+  /** Metrics that the service keeps itself: the time of a step, and an hour of them. */
+  metricStepMillis: 5_000,
+  metricStepsMax: 720,
+  /** Databases whose hour is kept, of about 70 KiB each. */
+  metricDatabasesMax: 1_024,
+  /** How often it is looked how late the event loop is. */
+  metricDelayMillis: 20,
+} as const;
