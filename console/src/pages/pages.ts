@@ -20,4 +20,13 @@ export const pages: readonly PageEntry[] = [
     path: 'data',
     load: () => import('./data/data-page.tsx'),
   },
+  {
+    id: 'schema',
+    title: 'Schema',
+    icon: 'schema',
+    scope: 'database',
+    group: 'Change',
+    path: 'schema',
+    load: () => import('./schema/schema-page.tsx'),
+  },
 ];

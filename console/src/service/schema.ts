@@ -41,8 +41,21 @@ export interface DatabaseSchema {
 }
 
 /** `GET /v1/database/:db/schema`. */
-export async function readSchema(database: string, signal?: AbortSignal): Promise<DatabaseSchema> {
-  const path = `${databasePath(database, 'schema')}?version=9`;
+export function readSchema(database: string, signal?: AbortSignal): Promise<DatabaseSchema> {
+  return schemaAt(databasePath(database, 'schema'), signal);
+}
+
+/** `GET /v1/database/:db/deploys/:number/schema`: as an earlier program declared it. */
+export function readDeploySchema(
+  database: string,
+  number: number,
+  signal?: AbortSignal,
+): Promise<DatabaseSchema> {
+  return schemaAt(databasePath(database, 'deploys', String(number), 'schema'), signal);
+}
+
+async function schemaAt(place: string, signal?: AbortSignal): Promise<DatabaseSchema> {
+  const path = `${place}?version=9`;
   const body = objectOf(await requestJson(path, signal === undefined ? {} : { signal }));
   const typespace = listOf(objectOf(body.typespace).types);
   const exported = listOf(body.misc_exports).map(objectOf);

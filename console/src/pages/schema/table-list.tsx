@@ -1,0 +1,133 @@
+import { Badge } from '../../parts/badge.tsx';
+import { SearchField } from '../../parts/field.tsx';
+import { countText } from '../../parts/numbers.ts';
+import { Panel } from '../../parts/page.tsx';
+import { Empty } from '../../parts/state.tsx';
+import { Table, type TableColumn } from '../../parts/table.tsx';
+import { type Reference, referencesOf } from '../../service/references.ts';
+import type { DatabaseSchema, TableSchema } from '../../service/schema.ts';
+import type { Field } from '../../service/types.ts';
+import { Link, pageAddress, useParam } from '../../shell/router.tsx';
+import { declaredType } from './declared-type.ts';
+import styles from './schema.module.css';
+
+interface TableListProps {
+  readonly schema: DatabaseSchema;
+  readonly database: string;
+}
+
+/** Every table and view with its columns, and what holds for them. */
+export function TableList({ schema, database }: TableListProps) {
+  const [search, setSearch] = useParam('search');
+  const shown = schema.tables.filter((table) => isFound(table, search));
+  const references = referencesOf(schema);
+  if (schema.tables.length === 0) {
+    return (
+      <Panel>
+        <Empty icon="schema" title="No table that you may see">
+          A module declares tables with <code>table(…)</code>; private ones are shown to those with
+          the role reader.
+        </Empty>
+      </Panel>
+    );
+  }
+  return (
+    <>
+      <div className={styles.find}>
+        <SearchField label="Find tables and columns" value={search} onChange={setSearch} />
+        <span className={styles.count} role="status">
+          {countText(shown.length)} of {countText(schema.tables.length)}
+        </span>
+      </div>
+      {shown.map((table) => (
+        <TablePanel key={table.name} {...{ table, database, references }} />
+      ))}
+    </>
+  );
+}
+
+function isFound({ name, columns }: TableSchema, search: string): boolean {
+  const text = search.trim().toLowerCase();
+  return [name, ...columns.map((column) => column.name)].some((one) => {
+    return one.toLowerCase().includes(text);
+  });
+}
+
+interface TablePanelProps {
+  readonly table: TableSchema;
+  readonly database: string;
+  readonly references: readonly Reference[];
+}
+
+function TablePanel({ table, database, references }: TablePanelProps) {
+  const actions = (
+    <>
+      {table.kind !== 'table' && <Badge kind="accent">{table.kind}</Badge>}
+      <Badge kind={table.isPublic ? 'good' : 'warn'}>{table.isPublic ? 'public' : 'private'}</Badge>
+      <Link to={pageAddress(database, 'data', { table: table.name })}>Rows</Link>
+    </>
+  );
+  return (
+    <Panel title={table.name} actions={actions} isBare>
+      <div className={styles.columns}>
+        <Table
+          label={`Columns of ${table.name}`}
+          columns={columnsOf(table, references)}
+          rows={table.columns}
+          keyOf={({ name }) => name}
+        />
+      </div>
+      {table.indexes.length > 0 && (
+        <ul className={styles.indexes} aria-label={`Indexes of ${table.name}`}>
+          {table.indexes.map(({ name, kind, columns }) => (
+            <li key={name}>
+              <span className={styles.kind}>{indexKind(kind)}</span>{' '}
+              <code>{columns.join(', ')}</code>
+              <span className={styles.name}>{name}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function columnsOf(
+  table: TableSchema,
+  references: readonly Reference[],
+): readonly TableColumn<Field>[] {
+  return [
+    { title: 'Column', cell: ({ name }) => <code>{name}</code> },
+    {
+      title: 'Type',
+      cell: ({ type }) => <code className={styles.type}>{declaredType(type)}</code>,
+    },
+    {
+      title: 'Rules',
+      cell: ({ name }) => (
+        <span className={styles.rules}>
+          {name === table.primaryKey && <Badge kind="accent">primary key</Badge>}
+          {name !== table.primaryKey && table.unique.includes(name) && <Badge>unique</Badge>}
+          {table.sequences.includes(name) && <Badge>auto-increment</Badge>}
+          {references
+            .filter(({ from }) => from.table === table.name && from.column === name)
+            .map(({ to }) => (
+              <Badge key={to.table} title="As its name says; nothing enforces it.">
+                → {to.table}
+              </Badge>
+            ))}
+        </span>
+      ),
+    },
+  ];
+}
+
+/** `BTree` and its like, in words. */
+function indexKind(kind: string): string {
+  const words: Readonly<Record<string, string>> = {
+    BTree: 'ordered index',
+    Hash: 'hash index',
+    Direct: 'direct index',
+  };
+  return words[kind] ?? `${kind.toLowerCase()} index`;
+}

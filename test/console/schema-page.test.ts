@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConsoleStage, forms, hasChromium } from './console-support.ts';
+import { marketModule } from './market-module.ts';
+
+describe.skipIf(!hasChromium)('the page Schema', () => {
+  let stage: ConsoleStage;
+
+  beforeAll(async () => {
+    stage = await ConsoleStage.open();
+    await stage.publish('market', marketModule);
+  }, 120_000);
+
+  afterAll(async () => {
+    await stage?.close();
+  });
+
+  it('[console 2.7] lists tables with their columns, rules and indexes, and finds them', async () => {
+    const visitor = await stage.visit('db/market/schema');
+    const { page } = visitor;
+    const customer = page.getByRole('region', { name: 'customer', exact: true });
+    await customer.getByText('primary key').waitFor();
+    const email = customer.getByRole('row', { name: /^email/ });
+    expect(await email.innerText()).toMatch(/string\s+unique/);
+    const purchase = page.getByRole('region', { name: 'purchase', exact: true });
+    expect(await purchase.getByRole('row', { name: /^status/ }).innerText()).toContain(
+      "'open' | 'paid' | 'shipped'",
+    );
+    expect(await purchase.getByRole('row', { name: /^customer_id/ }).innerText()).toContain(
+      '→ customer',
+    );
+    await purchase.getByRole('list', { name: 'Indexes of purchase' }).waitFor();
+    await page.getByRole('searchbox').fill('email');
+    await purchase.waitFor({ state: 'detached' });
+    await expect.poll(() => new URL(page.url()).searchParams.get('search')).toBe('email');
+    visitor.expectNoTroubles();
+  });
+
+  it('[console 2.7] says which tables are private', async () => {
+    const visitor = await stage.visit('db/market/schema?search=ledger');
+    const note = visitor.page.getByRole('region', { name: 'ledger_note', exact: true });
+    await note.getByText('private').waitFor();
+    visitor.expectNoTroubles();
+  });
+
+  it('[console 2.7] draws a diagram that is moved by keys and leads to rows', async () => {
+    for (const form of forms) {
+      const visitor = await stage.visit('db/market/schema?view=diagram', { form });
+      const diagram = visitor.page.getByRole('region', { name: /^Diagram/ });
+      const box = diagram.getByRole('link', { name: /^purchase/ });
+      await box.waitFor();
+      // Of the table, and of the view with its rows.
+      expect(await diagram.locator('path[class*="edge"]').count()).toBe(2);
+      const before = await box.boundingBox();
+      await diagram.focus();
+      await visitor.page.keyboard.press('ArrowRight');
+      await expect.poll(async () => (await box.boundingBox())?.x).toBeLessThan(before?.x ?? 0);
+      await visitor.page.keyboard.press('0');
+      await expect.poll(() => box.boundingBox()).toEqual(before);
+      await visitor.shoot(`schema-diagram-${form.name}`);
+      await visitor.expectAccessible();
+      await visitor.expectNoOverflow();
+      await box.press('Enter');
+      await expect.poll(() => visitor.page.url()).toContain('/db/market/data?table=purchase');
+      visitor.expectNoTroubles();
+      await visitor.leave();
+    }
+  });
+});
