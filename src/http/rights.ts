@@ -28,6 +28,7 @@ const byAction = {
   view_env: 'viewEnv',
   set_env: 'setEnv',
   view_ledger: 'viewLedger',
+  view_metrics: 'viewMetrics',
   view_source: 'viewSource',
   view_deploys: 'viewDeploys',
   view_quota: 'viewQuota',

@@ -12,6 +12,8 @@ export const serviceFeatures = [
   'env',
   'export',
   'ledger',
+  'metrics',
+  'preview',
   'quotas',
   'rights',
   'schedules',

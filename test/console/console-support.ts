@@ -6,7 +6,6 @@ import { expect } from 'vitest';
 import { findChromium, howToInstall, launch } from '../browser/chromium.ts';
 import { type RunningService, root, Sandbox } from '../service/harness.ts';
 import { writtenFrom } from '../service/written-module.ts';
-import { owner, startFront } from './front.ts';
 
 /** Without a browser, tests of the console are skipped, and say so. */
 export const hasChromium = findChromium() !== undefined;
@@ -33,37 +32,32 @@ export class ConsoleStage {
   /** The token of the owner of what `publish` makes. */
   ownerToken = '';
   readonly #browser: Browser;
-  readonly #front: { readonly url: string; close: () => void };
   readonly #visitors: Visitor[] = [];
 
   private constructor(parts: {
     sandbox: Sandbox;
     service: RunningService;
     browser: Browser;
-    front: { readonly url: string; close: () => void };
   }) {
     this.sandbox = parts.sandbox;
     this.service = parts.service;
     this.#browser = parts.browser;
-    this.#front = parts.front;
   }
 
   static async open(flags: readonly string[] = []): Promise<ConsoleStage> {
     const sandbox = await Sandbox.make();
     const service = await sandbox.start(flags);
     const browser = await launch(findChromium() ?? '');
-    const front = await startFront(sandbox.port);
-    const stage = new ConsoleStage({ sandbox, service, browser, front });
+    const stage = new ConsoleStage({ sandbox, service, browser });
     await sandbox.ok(['login', '--server-issued-login', 'local']);
     const shown = await sandbox.ok(['login', 'show', '--token']);
     stage.ownerToken = /\S+\.\S+\.\S+/.exec(shown)?.[0] ?? '';
-    owner.token = stage.ownerToken;
     return stage;
   }
 
   /** Where the console is. */
   get url(): string {
-    return this.#front.url;
+    return this.sandbox.url;
   }
 
   /** Publishes a module from its source, as the owner. */
@@ -128,7 +122,6 @@ export class ConsoleStage {
   async close(): Promise<void> {
     for (const visitor of this.#visitors) await visitor.leave();
     await this.#browser.close();
-    this.#front.close();
     await this.service.stop();
     this.sandbox.remove();
   }

@@ -12,6 +12,16 @@ export const pages: readonly PageEntry[] = [
     load: () => import('./host/host-page.tsx'),
   },
   {
+    id: 'service-metrics',
+    title: 'Metrics',
+    icon: 'chart',
+    scope: 'host',
+    group: 'Host',
+    path: 'metrics',
+    feature: 'metrics',
+    load: () => import('./metrics/metrics-page.tsx'),
+  },
+  {
     id: 'data',
     title: 'Data',
     icon: 'table',
@@ -28,5 +38,16 @@ export const pages: readonly PageEntry[] = [
     group: 'Change',
     path: 'schema',
     load: () => import('./schema/schema-page.tsx'),
+  },
+  {
+    id: 'metrics',
+    title: 'Metrics',
+    icon: 'chart',
+    scope: 'database',
+    group: 'Manage',
+    path: 'metrics',
+    feature: 'metrics',
+    right: 'view_metrics',
+    load: () => import('./metrics/metrics-page.tsx'),
   },
 ];
