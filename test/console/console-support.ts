@@ -55,6 +55,18 @@ export class ConsoleStage {
     return stage;
   }
 
+  /** The identity of the owner, as hex digits. */
+  get ownerIdentity(): string {
+    const claims = Buffer.from(this.ownerToken.split('.')[1] ?? '', 'base64url');
+    return String(JSON.parse(String(claims)).hex_identity);
+  }
+
+  /** Ends the service and starts it again with other flags, at the same address. */
+  async restart(flags: readonly string[] = []): Promise<void> {
+    await this.service.stop();
+    this.service = await this.sandbox.start(flags);
+  }
+
   /** Where the console is. */
   get url(): string {
     return this.sandbox.url;

@@ -22,6 +22,15 @@ export const pages: readonly PageEntry[] = [
     load: () => import('./metrics/metrics-page.tsx'),
   },
   {
+    id: 'service',
+    title: 'Service',
+    icon: 'info',
+    scope: 'host',
+    group: 'Host',
+    path: 'service',
+    load: () => import('./service/service-page.tsx'),
+  },
+  {
     id: 'data',
     title: 'Data',
     icon: 'table',

@@ -1,0 +1,97 @@
+import { type FormEvent, useState } from 'react';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field, Input } from '../../parts/field.tsx';
+import { Notice, WhenLoaded } from '../../parts/state.tsx';
+import type { ServiceError } from '../../service/http.ts';
+import { serviceErrorOf, useLoad } from '../../service/load.ts';
+import { createFromTemplate, readTemplates, type Template } from '../../service/templates.ts';
+import { navigate, pageAddress } from '../../shell/router.tsx';
+import styles from './host.module.css';
+
+/** Names a new database and chooses the program that it begins with. */
+export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
+  const templates = useLoad('templates', readTemplates);
+  return (
+    <Dialog title="New database" onClose={onClose}>
+      <WhenLoaded of={templates}>
+        {(list) => <CreateForm templates={list} onClose={onClose} />}
+      </WhenLoaded>
+    </Dialog>
+  );
+}
+
+interface CreateFormProps {
+  readonly templates: readonly Template[];
+  readonly onClose: () => void;
+}
+
+function CreateForm({ templates, onClose }: CreateFormProps) {
+  const [name, setName] = useState('');
+  const [template, setTemplate] = useState(templates[0]?.name ?? '');
+  const [error, setError] = useState<ServiceError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const fault = name === '' ? undefined : faultOf(name);
+  const create = async (event: FormEvent) => {
+    event.preventDefault();
+    if (isBusy || name === '' || fault !== undefined) return;
+    setBusy(true);
+    setError(null);
+    try {
+      await createFromTemplate(name, template);
+      navigate(pageAddress(name, 'data'));
+    } catch (problem) {
+      setError(serviceErrorOf(problem));
+      setBusy(false);
+    }
+  };
+  return (
+    <form className={styles.form} onSubmit={create}>
+      <Field label="Name" note="small letters, digits and dashes" error={fault}>
+        {(control) => (
+          <Input
+            {...control}
+            isData
+            autoFocus
+            value={name}
+            placeholder="my-db"
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
+      </Field>
+      <fieldset className={styles.templates}>
+        <legend>Begin with</legend>
+        {templates.map(({ name: each, description }) => (
+          <label key={each} className={styles.template}>
+            <input
+              type="radio"
+              name="template"
+              checked={each === template}
+              onChange={() => setTemplate(each)}
+            />
+            <span>
+              <strong>{each}</strong>
+              <span className={styles.about}>{description}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {error !== null && (
+        <Notice kind="danger" isAlert>
+          {error.message} {error.hint}
+        </Notice>
+      )}
+      <div className={styles.foot}>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="accent" isSubmit isBusy={isBusy} off={name === '' && 'Type a name first'}>
+          Create
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function faultOf(name: string): string | undefined {
+  if (/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) return undefined;
+  return 'A name has small letters and digits, with single dashes between them.';
+}
