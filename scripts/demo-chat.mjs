@@ -23,7 +23,7 @@ export async function runDemo({ folder, port, isOnce }) {
     await chat(service.url, owner);
     await show(service.url, 'SELECT * FROM user');
     await show(service.url, 'SELECT id, text, sent FROM message');
-    sayNext(service.url);
+    sayNext(service.url, await consoleAddress(service.url, owner));
     if (!isOnce) await untilSignal();
   } finally {
     await service.stop();
@@ -79,7 +79,13 @@ async function show(url, statement) {
   console.log(`\n> ${statement}\n${drawTable(readResult(result))}`);
 }
 
-function sayNext(url) {
+/** Where a browser becomes the owner. */
+async function consoleAddress(url, { token }) {
+  const { text } = await request(url, '/v1/console/codes', { method: 'POST', token });
+  return `${url}${JSON.parse(text).path}`;
+}
+
+function sayNext(url, page) {
   const cli = `node ${path.relative(process.cwd(), path.join(root, 'dist/cli/main.js'))}`;
   const mcp = {
     command: 'node',
@@ -93,6 +99,10 @@ Try next, from another terminal:
     -H 'content-type: application/json' -d '["hello from curl"]'
   ${cli} sql --server ${url} ${database} "SELECT COUNT(*) AS messages FROM message"
   ${cli} describe --server ${url} ${database} --json
+
+The console, as the owner of ${database}; this address counts once, for 60 seconds:
+
+  ${page}
 
 A page for people, in two windows; \`?as=grace\` at the end of its address is somebody else:
 

@@ -2,6 +2,15 @@
 export const consoleLimits = {
   /** Files of the built console. */
   consoleFilesMax: 5_000,
+  /** One-time codes that wait to be used: in all, and of one identity; and how long each counts. */
+  consoleCodesMax: 10_000,
+  consoleCodesOfOneMax: 8,
+  consoleCodeMillis: 60_000,
+  /** The longest that a session lasts. */
+  consoleSessionSeconds: 12 * 3_600,
+  /** Codes asked for, codes presented and logins begun, of one network: a second, and at once. */
+  consoleSignInsPerSecond: 2,
+  consoleSignInsAtOnce: 120,
   /** Databases in one answer of `GET /v1/databases?detail=true`. */
   databasesDetailedMax: 1_000,
   /** Databases whose number of calls is kept, to say how many there are a second. */

@@ -1,6 +1,6 @@
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import { malformedText, presentedToken } from './bearer.ts';
-import type { Capability } from './capability.ts';
+import type { Capability, TokenSession } from './capability.ts';
 import type { HostTokens } from './host-tokens.ts';
 import { TokenError } from './token-json.ts';
 
@@ -13,6 +13,8 @@ export interface RequestCaller {
   readonly payload: string;
   /** The id by which the token is revoked. */
   readonly tokenId: string;
+  /** Set if the token is that of a session. */
+  readonly session?: TokenSession;
   /** The limits of the token. */
   readonly capability?: Capability;
   /** True when no token was presented. */
@@ -68,9 +70,14 @@ async function verified(
   request: CallerRequest,
 ): Promise<CallerOutcome> {
   try {
-    const { identity, payload, tokenId, capability } = await tokens.verify(token);
-    const caller = { identity, token, payload, tokenId, isAnonymous: false };
-    return accepted(capability === undefined ? caller : { ...caller, capability }, request);
+    const claims = await tokens.verify(token);
+    const { identity, payload, tokenId, capability, session } = claims;
+    const caller = {
+      ...{ identity, token, payload, tokenId, isAnonymous: false },
+      ...(session !== undefined && { session }),
+      ...(capability !== undefined && { capability }),
+    };
+    return accepted(caller, request);
   } catch (error) {
     if (!(error instanceof TokenError)) throw error;
     return { kind: 'refused', status: 401, text: error.message };

@@ -41,26 +41,56 @@ export interface HostClaim {
   /** The id by which the token is revoked. */
   readonly id: string;
   readonly isStandIn: boolean;
+  /** Set in the token of a session, and in what stands in for it. */
+  readonly session?: TokenSession;
   readonly capability?: Capability;
 }
 
 /** Claim field of a stand-in: the id of the token it stands for, whose limits it copies. */
 export const standInField = 'instead_of';
 
+/** A session that a token belongs to. */
+export interface TokenSession {
+  /** The id of the token with which it began: it is revoked together with that. */
+  readonly of: string;
+  /** When it ends, in seconds since the Unix epoch. */
+  readonly expiresAt: number;
+}
+
+/** Claim field of a session: the id with which it began, and its end. Stand-ins copy it. */
+export const sessionField = 'session';
+
 /**
  * Reads the host's own claim of a host-signed token, if it has one. Throws `TokenError`. A limited
- * token has its own id; a stand-in has the id of the token it stands for.
+ * token and a session have their own id; a stand-in has the id of the token it stands for.
  */
 export function readHostClaim(payload: string): HostClaim | undefined {
   const { [capabilityClaim]: claim, jti } = parseObject(payload);
   if (claim === undefined) return undefined;
   if (typeof claim !== 'object' || claim === null) throw malformed('is not an object');
-  const { [standInField]: first, ...limits } = claim as Record<string, unknown>;
+  const fields = claim as Record<string, unknown>;
+  const { [standInField]: first, [sessionField]: given, ...limits } = fields;
   const isStandIn = first !== undefined;
   const id = isStandIn ? first : jti;
   if (typeof id !== 'string' || id === '') throw malformed('comes without an id');
-  const isLimited = !isStandIn || Object.keys(limits).length > 0;
-  return isLimited ? { id, isStandIn, capability: capabilityOf(limits) } : { id, isStandIn };
+  const session = given === undefined ? undefined : sessionIn(given);
+  const isWhole = isStandIn || session !== undefined;
+  const isLimited = !isWhole || Object.keys(limits).length > 0;
+  const known = { id, isStandIn, ...(session !== undefined && { session }) };
+  return isLimited ? { ...known, capability: capabilityOf(limits) } : known;
+}
+
+function sessionIn(claim: unknown): TokenSession {
+  const { of, until } = (claim ?? {}) as Record<string, unknown>;
+  if (typeof of !== 'string' || typeof until !== 'number' || !Number.isSafeInteger(until)) {
+    throw malformed(`has no session as \`${sessionField}\``);
+  }
+  return { of, expiresAt: until };
+}
+
+/** Writes the claim field of a session. */
+export function sessionToClaim({ of, expiresAt }: TokenSession): Record<string, unknown> {
+  return { [sessionField]: { of, until: expiresAt } };
 }
 
 function capabilityOf(claim: Record<string, unknown>): Capability {

@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { identityFromHex, identityToHex } from '../values/identity.ts';
 import { type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
-import type { Capability } from './capability.ts';
+import type { Capability, TokenSession } from './capability.ts';
 import { deriveIdentity } from './identity.ts';
 import { parseObject, TokenError } from './token-json.ts';
 
@@ -28,8 +28,18 @@ export interface TokenClaims extends Claims {
   readonly tokenId: string;
   /** Whether it stands in for another token, whose id it has. */
   readonly isStandIn: boolean;
+  /** The session that it belongs to. */
+  readonly session?: TokenSession;
   /** Limits, if this host signed the token with fewer rights than its owner has. */
   readonly capability?: Capability;
+}
+
+/** The ids by any of which a token is revoked. */
+export function revocableIds({
+  tokenId,
+  session,
+}: Pick<TokenClaims, 'tokenId' | 'session'>): readonly string[] {
+  return session === undefined ? [tokenId] : [tokenId, session.of];
 }
 
 /** Tolerated clock difference. */

@@ -8,9 +8,16 @@ import {
   capabilityClaim,
   capabilityToClaim,
   readHostClaim,
+  sessionToClaim,
   standInField,
 } from './capability.ts';
-import { type Claims, readClaims, refuseExpired, type TokenClaims } from './claims.ts';
+import {
+  type Claims,
+  readClaims,
+  refuseExpired,
+  revocableIds,
+  type TokenClaims,
+} from './claims.ts';
 import { deriveIdentity } from './identity.ts';
 import { publicIssuers } from './issuer-rules.ts';
 import { Issuers } from './issuers.ts';
@@ -52,6 +59,18 @@ interface Verified {
 
 /** How long a verified signature of another issuer is trusted. */
 const foreignSeconds = 60;
+
+/** How long a session lasts. */
+export interface SessionTerms {
+  readonly seconds: number;
+  /** Whether it ends when the token expires with which it began. */
+  readonly endsWithOriginal: boolean;
+}
+
+export interface SessionToken extends IssuedToken {
+  /** Seconds since the Unix epoch. */
+  readonly expiresAt: number;
+}
 
 /** A token that a capability limits. */
 export interface LimitedToken extends IssuedToken {
@@ -141,14 +160,46 @@ export class HostTokens {
     // A foreign token's claim must not become one of this host by being signed again.
     const { [capabilityClaim]: _, ...others } = parseObject(claims.payload);
     const limits = claims.capability === undefined ? {} : capabilityToClaim(claims.capability);
+    const session = claims.session === undefined ? {} : sessionToClaim(claims.session);
     const payload = JSON.stringify({
       ...others,
-      [capabilityClaim]: { ...limits, [standInField]: tokenId },
+      [capabilityClaim]: { ...limits, ...session, [standInField]: tokenId },
       hex_identity: identityToHex(identity),
       iat: issuedAt,
       exp: Math.min(issuedAt + seconds, claims.expiresAt ?? Number.POSITIVE_INFINITY),
     });
     return { identity, token: this.#sign(payload), payload, tokenId };
+  }
+
+  /**
+   * Begins a session of the identity of any token: a host token with an id of its own, revoked by
+   * that or together with the original. It expires after `seconds`, and no later than other tokens
+   * of this host; with `endsWithOriginal` no later than the original. Throws `TokenError` if the
+   * original has been revoked meanwhile, or is limited.
+   */
+  async issueSession(
+    claims: TokenClaims,
+    { seconds, endsWithOriginal }: SessionTerms,
+  ): Promise<SessionToken> {
+    if (claims.capability !== undefined) throw new TokenError('A limited token has no session');
+    if (this.#isRevoked(claims)) throw revoked();
+    if (endsWithOriginal) this.#refuseEnded(claims);
+    const { identity } = claims;
+    const issuedAt = nowSeconds();
+    const original = endsWithOriginal ? claims.expiresAt : undefined;
+    const end = this.#endOf(issuedAt, seconds) ?? Number.POSITIVE_INFINITY;
+    const expiresAt = Math.min(end, original ?? Number.POSITIVE_INFINITY);
+    const tokenId = randomUUID();
+    const { [capabilityClaim]: _, ...others } = parseObject(claims.payload);
+    const payload = JSON.stringify({
+      ...others,
+      hex_identity: identityToHex(identity),
+      iat: issuedAt,
+      exp: expiresAt,
+      jti: tokenId,
+      [capabilityClaim]: sessionToClaim({ of: claims.tokenId, expiresAt }),
+    });
+    return { identity, token: this.#sign(payload), payload, tokenId, expiresAt };
   }
 
   /** Returns the claims of a valid token, or throws `TokenError`. */
@@ -202,14 +253,19 @@ export class HostTokens {
     if (isHighSigned(token, 'ES256')) throw new TokenError('Invalid token: InvalidSignature');
   }
 
-  #refuseEnded({ tokenId, expiresAt, capability }: TokenClaims): void {
+  #refuseEnded(claims: TokenClaims): void {
+    const { expiresAt, capability, session } = claims;
     refuseExpired(expiresAt, nowSeconds());
-    // This host's own clock set the end of a limited token, so no leeway applies.
+    // This host's own clock set the end of these tokens, so no leeway applies.
     const isOver = expiresAt !== undefined && expiresAt <= nowSeconds();
-    if (isOver && capability !== undefined) {
+    if (isOver && (capability !== undefined || session !== undefined)) {
       throw new TokenError('Invalid token: ExpiredSignature');
     }
-    if (this.#options.isRevoked(tokenId)) throw revoked();
+    if (this.#isRevoked(claims)) throw revoked();
+  }
+
+  #isRevoked(claims: Pick<TokenClaims, 'tokenId' | 'session'>): boolean {
+    return revocableIds(claims).some((id) => this.#options.isRevoked(id));
   }
 
   /**

@@ -140,6 +140,11 @@ function onlyTarget(session: Session): ChosenDatabase | undefined {
   return choose(session, only.database);
 }
 
+/** A database that was named, on the server of its target. */
+export function namedDatabase(session: Session, database: string): ChosenDatabase {
+  return choose(session, database);
+}
+
 function choose(session: Session, database: string): ChosenDatabase {
   return { database, server: session.server(findTarget(session, database)?.server) };
 }

@@ -5,6 +5,7 @@ import { addBackup } from './commands/backup.ts';
 import { addBuild } from './commands/build.ts';
 import { addCall } from './commands/call.ts';
 import { addConfig } from './commands/config.ts';
+import { addConsole } from './commands/console.ts';
 import { addDelete } from './commands/delete.ts';
 import { addDeploys } from './commands/deploys.ts';
 import { addDescribe } from './commands/describe.ts';
@@ -48,6 +49,7 @@ First steps:
   reducerdb call my-db add_task '"write a reducer"' run a reducer
   reducerdb sql my-db "SELECT * FROM task"          look at the rows
   reducerdb logs my-db --follow                     watch what the module prints
+  reducerdb console my-db                           look at all of it in a browser
   reducerdb mcp my-db                               serve the database to an agent`;
 
 /** Makes the whole command line; each subcommand, one per file, adds itself here. */
@@ -74,6 +76,7 @@ export function makeProgram(io: Io): Command {
     addSql,
     addSubscribe,
     addDescribe,
+    addConsole,
     addLogs,
     addLedger,
     addSource,

@@ -1,4 +1,5 @@
 import type { RequestCaller } from '../auth/caller.ts';
+import { revocableIds } from '../auth/claims.ts';
 import type { Rights } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
 import type { DatabaseRecord } from '../host/registry/database-record.ts';
@@ -19,14 +20,14 @@ export interface Guest {
 export class Stay {
   readonly #host: Host;
   readonly #guest: Guest;
-  /** When its limited token expires, in milliseconds since the Unix epoch. */
+  /** When its limited token or its session expires, in milliseconds since the Unix epoch. */
   readonly #untilMillis: number;
 
   constructor(host: Host, guest: Guest) {
     this.#host = host;
     this.#guest = guest;
-    const { capability, tokenId } = guest.caller;
-    const until = capability === undefined ? undefined : host.grants.expiryOf(tokenId);
+    const { caller } = guest;
+    const until = host.grants.endOf(caller, caller.tokenId);
     this.#untilMillis = until === undefined ? Number.POSITIVE_INFINITY : Number(until / 1000n);
   }
 
@@ -45,7 +46,7 @@ export class Stay {
   /** Whether a loss affects this caller, or the maker of its limited token. */
   concerns(loss: Loss): boolean {
     const { caller, database } = this.#guest;
-    if (loss.kind === 'token') return loss.id === caller.tokenId;
+    if (loss.kind === 'token') return revocableIds(caller).includes(loss.id);
     const holder = caller.capability?.by ?? caller.identity;
     return loss.identity === holder && loss.database === database.identity;
   }
@@ -53,7 +54,8 @@ export class Stay {
   /** The reason why the caller cannot stay, if there is one. */
   get fault(): string | undefined {
     const { caller, database, rights } = this.#guest;
-    if (this.#host.grants.isRevoked(caller.tokenId)) return 'token revoked';
+    const { grants } = this.#host;
+    if (revocableIds(caller).some((id) => grants.isRevoked(id))) return 'token revoked';
     if (!this.#host.access.hasLost(caller, database, rights)) return undefined;
     return caller.capability === undefined ? 'role revoked' : 'token revoked';
   }

@@ -11,6 +11,7 @@ import type { CallRates } from './call-rates.ts';
 import type { ConsoleContext } from './console.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServiceFacts } from './service-facts.ts';
+import type { SignIns } from './sign-ins.ts';
 
 /** What the endpoints need from the service. */
 export interface HttpContext extends ConsoleContext {
@@ -34,6 +35,7 @@ export interface HttpContext extends ConsoleContext {
   readonly nowMicros: () => bigint;
   readonly facts: ServiceFacts;
   readonly callRates: CallRates;
+  readonly signIns: SignIns;
   /** Where static files of databases are served. */
   readonly places: AppPlaces;
   /** Who can read the metrics; with `off`, their path does not exist. */

@@ -37,6 +37,8 @@ export interface Exchange {
   readonly sender: Sender;
   /** Whether the client is on this machine, and asked for it there: not through another. */
   readonly isOnMachine: boolean;
+  /** Whether nobody in between reads along: the client is on this machine, or has come by TLS. */
+  readonly isConfidential: boolean;
   /** The local address of the connection, for origin checks. */
   readonly localAddress: string;
   /** Aborted when the client leaves before it has received the whole response. */

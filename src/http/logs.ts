@@ -1,3 +1,4 @@
+import { revocableIds } from '../auth/claims.ts';
 import type { LogStream } from '../host/databases/module-log.ts';
 import { whenAborted } from '../mcp-protocol/abort.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
@@ -21,7 +22,7 @@ export function logs(exchange: Exchange, { host, stopping }: HttpContext): Reply
   };
   stopping.addEventListener('abort', end);
   const forgetLosses = host.grants.onLoss(() => {
-    const isRevoked = host.grants.isRevoked(caller.tokenId);
+    const isRevoked = revocableIds(caller).some((id) => host.grants.isRevoked(id));
     if (isRevoked || !host.access.allows(caller, database, 'viewLogs')) end();
   });
   const forgetExpiry = host.grants.whenExpired(caller, caller.tokenId, end);

@@ -342,6 +342,15 @@ class HonoExchange implements Exchange {
     return this.#options.addresses.isOnMachine(this.#passage, this.header('host') ?? '');
   }
 
+  get isConfidential(): boolean {
+    const { socket } = this.#incoming;
+    if (this.isOnMachine) return true;
+    if (!this.#options.addresses.isProxy(socket.remoteAddress ?? '')) return 'encrypted' in socket;
+    // Of the way in front of the proxy, only the proxy can tell.
+    const schemes = this.header('x-forwarded-proto')?.split(',') ?? [];
+    return schemes.length > 0 && schemes.every((one) => one.trim().toLowerCase() === 'https');
+  }
+
   get #passage(): Passage {
     const { remoteAddress = '' } = this.#incoming.socket;
     return { remoteAddress, forwardedFor: this.header('x-forwarded-for') };

@@ -13,6 +13,7 @@ import {
 } from './backups.ts';
 import { call } from './call.ts';
 import { consoleRoutes } from './console.ts';
+import { consoleSessionRoutes } from './console-sessions.ts';
 import { type HttpContext, targetOf } from './context.ts';
 import {
   addName,
@@ -73,6 +74,7 @@ export function makeRoutes(options: RoutesOptions): Route[] {
     ...hostRoutes(options),
     ...serviceRoutes(options),
     ...consoleRoutes(options),
+    ...consoleSessionRoutes(options),
     ...identityRoutes(options).map((route): Route => ({ ...route, isOfApps: true })),
     ...databaseRoutes(options),
     ...appPathRoutes({ ...options, nowMillis: () => Number(options.nowMicros() / 1_000n) }),

@@ -65,7 +65,12 @@ export async function revokeToken(exchange: Exchange, { host }: HttpContext): Pr
 }
 
 /** `POST /v1/identity/revoke`: the token that was presented is rejected afterwards. */
-export async function giveUpToken(exchange: Exchange, context: HttpContext): Promise<Reply> {
+export function giveUpToken(exchange: Exchange, context: HttpContext): Promise<Reply> {
+  return endToken(exchange, context);
+}
+
+/** Revokes the token that was presented; a client can do that now and then. */
+export async function endToken(exchange: Exchange, context: HttpContext): Promise<Reply> {
   const caller = callerOf(exchange);
   const { tokenId, isStandIn, expiresAt } = await context.tokens.verify(caller.token);
   // A stand-in may have leaked through an address, and must not revoke the original token.

@@ -21,6 +21,7 @@ import { ConsoleFolder } from '../http/console-folder.ts';
 import { RequestTimes } from '../http/request-times.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
+import { SignIns } from '../http/sign-ins.ts';
 import { limits } from '../limits.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
 import { MachineClock } from '../node/clock.ts';
@@ -369,6 +370,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     console: configuration.console,
     consoleFolder: new ConsoleFolder(configuration.consoleDirectory),
     callRates: new CallRates(),
+    signIns: new SignIns(),
     facts: {
       startedAt: new Date().toISOString(),
       issuers: [],

@@ -40,6 +40,8 @@ describe('start', () => {
       `database running in data directory ${path.join(sandbox.folder, 'root/data')}`,
     );
     expect(lines[3]).toBe(`listening on ${sandbox.url}`);
+    const where = `console: ${sandbox.url}/console/ (to sign in, run \`reducerdb console\`)\n`;
+    await expect.poll(() => service.output).toContain(where);
     expect(await service.stop()).toBe(0);
   });
 

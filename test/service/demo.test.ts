@@ -14,5 +14,6 @@ describe('npm run demo -- --once', () => {
     expect(stdout).toMatch(/^ 1 {2}\| "Is anybody here\?" +\| 20\d\d-\d\d-\d\dT\S+ +$/m);
     expect(stdout).toMatch(/^ 2 {2}\| "I am\. This row came through a reducer\." /m);
     expect(stdout).toContain('"mcpServers"');
+    expect(stdout).toMatch(/^ {2}http:\/\/127\.0\.0\.1:\d+\/console\/#code=[\w-]{43}$/m);
   });
 });

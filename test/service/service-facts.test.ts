@@ -33,7 +33,7 @@ beforeAll(async () => {
   await running.grant('shop', 'developer', developer, owner);
   await running.grant('shop', 'reader', people.reader, owner);
   agent = await running.agent('shop', { read_only: true }, owner);
-}, 60_000);
+}, 180_000);
 afterAll(() => running.stop());
 
 async function get(where: string, as?: Person) {

@@ -58,8 +58,18 @@ async function serveUntilSignal(io: Io, configuration: GivenConfiguration): Prom
   dedicateProcess(configuration);
   const service = await startService(configuration);
   io.out(`listening on ${service.url}`);
+  const console = consoleText(service.url, configuration);
+  if (console !== undefined) io.out(console);
   reloadOnHangup(service, io);
   await untilSignal(service, io);
+}
+
+/** Where the console is, and for whom; `undefined`: nowhere. */
+function consoleText(url: string, given: GivenConfiguration): string | undefined {
+  const { console = 'loopback', publicUrl } = given;
+  if (console === 'off') return undefined;
+  const base = console === 'on' ? (publicUrl ?? url) : url;
+  return `console: ${base}/console/ (to sign in, run \`reducerdb console\`)`;
 }
 
 /** SIGHUP reloads rotated keys; in a terminal it still means that the terminal was closed. */

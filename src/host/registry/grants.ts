@@ -172,9 +172,18 @@ export class Grants {
     return until === 0n ? undefined : until;
   }
 
-  /** Calls `end` once the caller's token has expired, if it is limited. Returns a way to cancel. */
-  whenExpired({ capability }: HostCaller, tokenId: string, end: () => void): () => void {
-    const until = capability === undefined ? undefined : this.expiryOf(tokenId);
+  /** When a limited token or a session ends, as `expiryOf`. */
+  endOf({ capability, session }: HostCaller, tokenId: string): bigint | undefined {
+    if (session !== undefined) return micros(session.expiresAt);
+    return capability === undefined ? undefined : this.expiryOf(tokenId);
+  }
+
+  /**
+   * Calls `end` once the caller's token has expired, if it is limited or that of a session. Returns
+   * a way to cancel.
+   */
+  whenExpired(caller: HostCaller, tokenId: string, end: () => void): () => void {
+    const until = this.endOf(caller, tokenId);
     if (until === undefined) return () => undefined;
     const millis = Number((until - this.#options.clock.nowMicros()) / 1_000n);
     const timer = setTimeout(end, Math.min(millis, timerMillisMax)).unref();

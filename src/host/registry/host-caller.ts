@@ -12,6 +12,8 @@ export interface HostCaller {
   readonly address?: string;
   /** Limits of the token. */
   readonly capability?: Capability;
+  /** Set if the token is that of a session; when that ends, in seconds since the Unix epoch. */
+  readonly session?: { readonly expiresAt: number };
   /** True: nothing is changed on its behalf, as the door that admitted it promised. */
   readonly isReadOnly?: boolean;
 }

@@ -1,3 +1,4 @@
+import { revocableIds } from '../../auth/claims.ts';
 import type { Loss } from '../../host/registry/grants.ts';
 import { limits } from '../../limits.ts';
 import type { Watch } from '../../mcp-protocol/resource.ts';
@@ -80,7 +81,7 @@ export class ResourceWatch implements Watch {
   #examineCaller(loss: Loss): void {
     const { caller } = this.#options.session;
     const holder = caller.capability?.by ?? caller.identity;
-    if (loss.kind === 'token' && loss.id === caller.tokenId) this.#end();
+    if (loss.kind === 'token' && revocableIds(caller).includes(loss.id)) this.#end();
     if (loss.kind === 'role' && loss.identity === holder) this.#examine();
   }
 

@@ -54,6 +54,14 @@ const toolList = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 
 /** Those that are more than their method and path. */
 const special: Readonly<Record<string, Send>> = {
+  'POST /v1/console/sessions, with a code of the owner': async (cell) => {
+    const as = cell.stage.owner;
+    const { text } = await withRoom(() =>
+      cell.stage.running.ask('POST', '/v1/console/codes', { as }),
+    );
+    const body = JSON.stringify({ code: JSON.parse(text).code });
+    return ask(cell, 'POST /v1/console/sessions', { body });
+  },
   'ANY /, no page': (cell) => ask(cell, 'PATCH /'),
   'GET /v1/databases, detail=true': (cell) => {
     return ask(cell, 'GET /v1/databases', { more: '?detail=true' });
