@@ -7,4 +7,8 @@ export const insideLimits = {
   metricDatabasesMax: 1_024,
   /** How often it is looked how late the event loop is. */
   metricDelayMillis: 20,
+  /** Time over which it is counted how many bytes a client was sent. */
+  sendRateMillis: 5_000,
+  /** Watched queries that are listed: those that took the most time. */
+  watchesShownMax: 1_000,
 } as const;

@@ -20,6 +20,7 @@ import type { Ticket } from './ticket.ts';
 import type { Exports } from './transfer/exports.ts';
 import { runImport } from './transfer/run-import.ts';
 import type { DatabaseReply, TicketedRequest, TurnResult } from './turn.ts';
+import { watchFigures } from './watch-figures.ts';
 
 /** The parts of the actor that requests act on. */
 export interface Answering {
@@ -79,6 +80,8 @@ function answer(
     }
     case 'tables':
       return { kind: 'tables', tables: tableFigures(core, request.caller) };
+    case 'watches':
+      return { kind: 'watches', watches: watchFigures(core.live.queries) };
     case 'schedules':
       return { kind: 'schedules', outcome: answerAsk(core, request) };
     case 'snapshot':

@@ -32,6 +32,7 @@ import type { Ticket } from './ticket.ts';
 import type { ExportAsk, ExportOutcome } from './transfer/export-ask.ts';
 import type { ImportOutcome, ImportRequest } from './transfer/import-request.ts';
 import type { MigrationProgress, TrialReport } from './trial-report.ts';
+import type { WatchFigures } from './watch-figures.ts';
 import type { WriteNumber } from './write-number.ts';
 
 /**
@@ -64,6 +65,8 @@ export type DatabaseRequest =
   | { readonly kind: 'preview'; readonly preview: PreviewRequest }
   /** Asks for the structure and the size of tables. */
   | { readonly kind: 'tables'; readonly caller: Caller }
+  /** Asks which queries are watched. */
+  | { readonly kind: 'watches' }
   /** `caller`: whose rights decide which rows are listed. */
   | { readonly kind: 'schedules'; readonly caller: Caller; readonly ask: ScheduleAsk }
   /** Asks for a snapshot of what is there now; answered in a later turn when it is complete. */
@@ -121,6 +124,7 @@ export type DatabaseReply =
   | { readonly kind: 'queried'; readonly outcome: SqlOutcome }
   | { readonly kind: 'previewed'; readonly outcome: PreviewOutcome }
   | { readonly kind: 'tables'; readonly tables: readonly TableFigures[] }
+  | { readonly kind: 'watches'; readonly watches: readonly WatchFigures[] }
   | { readonly kind: 'schedules'; readonly outcome: ScheduleOutcome }
   | { readonly kind: 'snapshot'; readonly outcome: SnapshotOutcome }
   | { readonly kind: 'rolled'; readonly outcome: RollOutcome }

@@ -4,6 +4,7 @@ import type { RequestCaller } from '../auth/caller.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import type { RequestRates } from '../auth/rate-limiter.ts';
 import type { Caller } from '../database/outcome.ts';
+import type { Clients } from '../doors/clients.ts';
 import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import type { AppPlaces } from './app-places.ts';
@@ -42,6 +43,8 @@ export interface HttpContext extends ConsoleContext {
   readonly metricsFor: 'anyone' | 'operators' | 'off';
   /** Figures of the whole service, for metrics. */
   readonly figures: () => readonly ServiceFigure[];
+  /** Who is connected to which database. */
+  readonly clients: Clients;
   /** Metrics that are recorded continuously. */
   readonly registry: Registry;
   /** Reports an error that nobody expects, of a response that has begun. */

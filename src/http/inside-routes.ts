@@ -1,4 +1,5 @@
 import { Previews } from '../doors/previews.ts';
+import { disconnect, listConnections, listWatches } from './connections.ts';
 import { type HttpContext, targetOf } from './context.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { databaseMetrics, serviceMetrics } from './metrics-hour.ts';
@@ -12,6 +13,9 @@ export function insideRoutes(context: HttpContext): Route[] {
     below(context, 'previews', { POST: (exchange) => preview(exchange, previews) }),
     below(context, 'previews/:id', { DELETE: (exchange) => dropPreview(exchange, previews) }),
     below(context, 'previews/:id/apply', { POST: (exchange) => applyPreview(exchange, previews) }),
+    below(context, 'connections', { GET: (exchange) => listConnections(exchange, context) }),
+    below(context, 'connections/:id', { DELETE: (exchange) => disconnect(exchange, context) }),
+    below(context, 'watches', { GET: (exchange) => listWatches(exchange, context) }),
     below(context, 'metrics', { GET: (exchange) => databaseMetrics(exchange, context) }),
     {
       path: '/v1/service/metrics',

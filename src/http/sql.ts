@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { unreachable } from '../assert.ts';
 import type { SqlError } from '../database/outcome.ts';
+import { isExplain, type PlanStep, planTree } from '../doors/plan-tree.ts';
 import { runStatement } from '../doors/run-statement.ts';
+import { positionIn } from '../doors/sql-position.ts';
 import { Stay } from '../doors/stay.ts';
 import { limits } from '../limits.ts';
 import {
@@ -9,7 +11,13 @@ import {
   type SqlParameterValues,
   sqlParametersFromJson,
 } from '../protocol/sql-parameters.ts';
-import { sqlBodyType, sqlResultPieces } from '../protocol/sql-result.ts';
+import {
+  firstRow,
+  type SqlResult,
+  sqlBodyType,
+  sqlResultPieces,
+  sqlRows,
+} from '../protocol/sql-result.ts';
 import {
   JsonError,
   JsonObject,
@@ -40,7 +48,9 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
   const confirmed = exchange.query.boolean('confirmed', true);
   const inQuery = parametersInQuery(exchange);
   const shape = shapeOf(exchange);
+  const explains = exchange.query.oneOf('explain', ['json']) !== undefined;
   const { statement, parameters = inQuery } = await statementIn(exchange);
+  if (explains && !isExplain(statement)) throw notExplained();
   const request = {
     caller,
     sql: statement,
@@ -50,9 +60,14 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
   const stay = new Stay(host, { caller: callerOf(exchange), database, rights: caller.rights });
   const { abandoned } = exchange;
   const outcome = await runStatement(database.handle, request, { abandoned, stay });
-  if (outcome.kind === 'failed') return failure(outcome.error);
+  if (outcome.kind === 'failed') {
+    const reply = failure(outcome.error);
+    const isPlain = wantsPlainValues(exchange.header('accept'));
+    return isPlain ? plainFailure(reply, statement, outcome.error) : reply;
+  }
   const { rows, micros } = outcome;
   const headers = { 'spacetime-execution-duration-micros': String(micros) };
+  if (explains) return json(200, JSON.stringify({ plan: planOf(outcome) }), headers);
   const pieces = sqlResultPieces(outcome, limits.answerPieceCharacters, shape);
   let text = '';
   for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
@@ -61,6 +76,17 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
     return { ...json(200, '', headers), body: inTurns(text, pieces), heldBytes: rows.length };
   }
   return json(200, text, headers);
+}
+
+function notExplained(): HttpError {
+  const words = '`explain=json` is for statements that begin with EXPLAIN';
+  return new HttpError(text(400, words));
+}
+
+/** The plan that EXPLAIN wrote as lines. */
+function planOf(result: SqlResult): PlanStep | undefined {
+  const { rows } = sqlRows(result, firstRow, () => true, 'plainCells');
+  return planTree(rows.map((row) => String((JSON.parse(row) as unknown[])[0])));
 }
 
 function shapeOf(exchange: Exchange): JsonShape {
@@ -120,6 +146,14 @@ function readParameters(json: JsonValue, refuse: (words: string) => Reply): SqlP
     if (error instanceof SqlParametersError) throw new HttpError(refuse(error.message));
     throw error;
   }
+}
+
+/** The same error for those who want the plain form: an object, with the place of the fault. */
+function plainFailure({ status, headers = {} }: Reply, sql: string, error: SqlError): Reply {
+  const hint = 'hint' in error ? error.hint : undefined;
+  const body = { error: error.message, hint, position: positionIn(sql, error) };
+  const { 'content-type': _, ...rest } = headers;
+  return json(status, JSON.stringify(body), rest);
 }
 
 /** Returns the bare error text, with its position (`line:column`) and advice as headers. */

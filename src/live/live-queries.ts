@@ -109,6 +109,11 @@ export class LiveQueries {
     this.#rereadTime = new RereadTime(options.now);
   }
 
+  /** All of them. */
+  get watched(): Iterable<LiveQuery> {
+    return this.#byKey.values();
+  }
+
   /** Number of distinct queries. */
   get count(): number {
     return this.#byKey.size;
@@ -171,6 +176,8 @@ export class LiveQueries {
       ...{ key, sql, rights, identity, dialect, table, operator, views, schema },
       useCount: 1,
       bytes: 0,
+      evaluations: 0,
+      millis: 0,
     };
     operator.open(whole, (bytes) => this.#memory.requireRoom(made, bytes));
     this.#charge(made);
@@ -212,12 +219,17 @@ export class LiveQueries {
     if (!this.#reruns.isEmpty) this.#reruns.collect(sourcesOf(changes), changes, queries);
     for (const fragment of hits.keys()) queries.add(this.#ownerOf(fragment));
     if (queries.size === 0) return nothing;
-    this.#startedAt = this.#options.now();
+    let at = this.#options.now();
+    this.#startedAt = at;
     this.counters.commits += 1;
     const updates: LiveUpdate[] = [];
     const failures: LiveFailure[] = [];
     for (const query of [...queries].sort((a, b) => a.number - b.number)) {
       const update = this.#evaluateQuery(query, hits, changes);
+      const now = this.#options.now();
+      query.evaluations += 1;
+      query.millis += now - at;
+      at = now;
       if (update === undefined) continue;
       if ('error' in update) failures.push(update);
       else updates.push(update);

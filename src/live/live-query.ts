@@ -24,4 +24,7 @@ export interface LiveQuery {
   useCount: number;
   /** Memory that it is charged for. */
   bytes: number;
+  /** How often it was evaluated for a commit, and how long all of that took. */
+  evaluations: number;
+  millis: number;
 }

@@ -380,6 +380,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     metricsFor: configuration.metricsFor,
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
+    clients: sockets,
     registry,
     publicUrl: configuration.publicUrl,
     mcp: makeMcpDoor({ host, log, stopping, answerBytes: configuration.mcpAnswerBytes }),

@@ -38,6 +38,7 @@ function held() {
   const parts: ConnectionParts = {
     socket: socket as unknown as Socket,
     live: live as unknown as LiveConnection,
+    client: {} as unknown as ConnectionParts['client'],
     codec: codec as unknown as MessageCodec,
     queue: queue as unknown as SendQueue,
     stay: { isOver: false } as unknown as Stay,

@@ -1,4 +1,5 @@
 import { unreachable } from '../assert.ts';
+import type { Client } from '../doors/clients.ts';
 import type { Stay } from '../doors/stay.ts';
 import type {
   LiveConnection,
@@ -8,11 +9,13 @@ import type {
 } from '../host/feeds/live-connection.ts';
 import type { Loss } from '../host/registry/grants.ts';
 import { DecodeError } from '../values/binary-reader.ts';
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { JsonTooLongError } from '../values/json.ts';
 import type { Backlog } from './backlog.ts';
 import { Intake } from './intake.ts';
 import type { MessageCodec } from './message-codec.ts';
 import type { SendQueue } from './send-queue.ts';
+import { SendRate } from './send-rate.ts';
 import { closeReason, type Socket, type SocketEvents } from './socket.ts';
 import type { SocketLimits } from './socket-limits.ts';
 
@@ -40,10 +43,17 @@ export interface Traffic {
   dropped: number;
 }
 
+/** Who is connected, and to what. */
+export interface ConnectedClient
+  extends Pick<Client, 'id' | 'identity' | 'sinceMillis' | 'address' | 'protocol'> {
+  readonly database: DatabaseIdentity;
+}
+
 export interface ConnectionParts {
   readonly socket: Socket;
   /** The database's side, which answers the client's requests. */
   readonly live: LiveConnection;
+  readonly client: ConnectedClient;
   readonly codec: MessageCodec;
   readonly queue: SendQueue;
   readonly stay: Stay;
@@ -70,6 +80,7 @@ export interface ConnectionParts {
 export class Connection implements LiveSink, SocketEvents {
   readonly #parts: ConnectionParts;
   readonly #intake: Intake;
+  readonly #rate: SendRate;
   #state: State = { kind: 'open' };
   #isPaused = false;
   /** The client has used up its request rate until this time; 0 if it has not. */
@@ -88,6 +99,7 @@ export class Connection implements LiveSink, SocketEvents {
       bytesMax: bytesInMax,
       failed: (error) => this.#refuse(error),
     });
+    this.#rate = new SendRate(nowMillis);
     this.#heardAt = nowMillis;
     this.#pingAt = nowMillis;
   }
@@ -98,6 +110,23 @@ export class Connection implements LiveSink, SocketEvents {
 
   get queuedBytes(): number {
     return this.#parts.queue.byteCount;
+  }
+
+  /** The client; `undefined` once it is going. */
+  client(nowMillis: number): (Client & ConnectedClient) | undefined {
+    const { client, live } = this.#parts;
+    if (this.#state.kind !== 'open') return undefined;
+    return {
+      ...client,
+      queuedBytes: this.queuedBytes,
+      sentBytesPerSecond: this.#rate.perSecond(nowMillis),
+      queries: live.queryCount,
+    };
+  }
+
+  /** Closes it for a reason of the owner's. */
+  disconnect(reason: string): void {
+    this.#closeWith(1008, reason);
   }
 
   waitingMillis(): number {
@@ -194,6 +223,7 @@ export class Connection implements LiveSink, SocketEvents {
   /** Called periodically: sends pings, and drops clients that are silent or late. */
   tick(nowMillis: number): void {
     const state = this.#state;
+    this.#rate.tick(nowMillis);
     switch (state.kind) {
       case 'open':
         if (this.#parts.stay.isOver) this.#closeWith(1008, 'token expired');
@@ -220,6 +250,7 @@ export class Connection implements LiveSink, SocketEvents {
     for (const message of messages) {
       owner.traffic.messagesOut += message.messageCount;
       owner.traffic.bytesOut += message.byteCount;
+      this.#rate.sent(message.byteCount);
       if (queue.push(message)) continue;
       this.giveUp();
       return;

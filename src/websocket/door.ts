@@ -6,6 +6,7 @@ import type { HostTokens } from '../auth/host-tokens.ts';
 import { judgePage, type PageRules } from '../auth/page-rules.ts';
 import type { RequestRates } from '../auth/rate-limiter.ts';
 import { Refusal } from '../database/outcome.ts';
+import type { Client, Clients } from '../doors/clients.ts';
 import { statusOf } from '../doors/refusal-status.ts';
 import { tooManyRequestsText } from '../doors/request-faults.ts';
 import { hostFault, splitTarget } from '../doors/request-target.ts';
@@ -13,10 +14,17 @@ import { Stay } from '../doors/stay.ts';
 import type { LiveConnection } from '../host/feeds/live-connection.ts';
 import type { Host } from '../host/host.ts';
 import { limits } from '../limits.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
 import { identityToHex } from '../values/identity.ts';
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { type Admitted, admit } from './admission.ts';
 import { Backlog } from './backlog.ts';
-import { Connection, type ConnectionOwner, type Traffic } from './connection.ts';
+import {
+  type ConnectedClient,
+  Connection,
+  type ConnectionOwner,
+  type Traffic,
+} from './connection.ts';
 import type { MessageCodec } from './message-codec.ts';
 import { callerHeaders, type RefusedUpgrade, refuse } from './refuse.ts';
 import { forgetJoined, SendQueue } from './send-queue.ts';
@@ -52,7 +60,7 @@ export interface SocketStatistics extends Readonly<Traffic> {
  * The WebSocket door: admits clients and holds their connections until they end. It flushes all
  * connections together, so everything that one turn of a database has for a client is one write.
  */
-export class WebSocketDoor {
+export class WebSocketDoor implements Clients {
   readonly #options: WebSocketDoorOptions;
   readonly #limits: SocketLimits;
   readonly #upgrader = new Upgrader();
@@ -113,6 +121,24 @@ export class WebSocketDoor {
     const connections = this.#connections.size;
     const queuedBytes = this.#backlog.byteCount;
     return { connections, queuedMessages, queuedBytes, ...this.#traffic };
+  }
+
+  of(database: DatabaseIdentity): readonly Client[] {
+    const now = performance.now();
+    return [...this.#connections].flatMap((connection) => {
+      const client = connection.client(now);
+      return client?.database === database ? [client] : [];
+    });
+  }
+
+  disconnect(database: DatabaseIdentity, id: ConnectionNumber, reason: string): number {
+    const now = performance.now();
+    const meant = [...this.#connections].filter((connection) => {
+      const client = connection.client(now);
+      return client?.database === database && client.id === id;
+    });
+    for (const connection of meant) connection.disconnect(reason);
+    return meant.length;
   }
 
   /** Stops admitting clients, answers requests for at most `millis`, and closes all connections. */
@@ -206,7 +232,8 @@ export class WebSocketDoor {
       backlog: this.#backlog,
     });
     const codec = codecOf(admitted, live);
-    const parts = { socket, live, codec, queue, stay, pace: this.#paceOf(admitted) };
+    const client = clientOf(admitted);
+    const parts = { socket, live, client, codec, queue, stay, pace: this.#paceOf(admitted) };
     const bounds = { limits: this.#limits, owner: this.#owner };
     const connection = new Connection({ ...parts, ...bounds }, now);
     this.#connections.add(connection);
@@ -294,6 +321,19 @@ function tooOften(seconds: number): RefusedUpgrade {
 function full(socketsMax: number): RefusedUpgrade {
   const text = `The service has ${socketsMax} connections and takes no more for now.`;
   return { status: 503, text };
+}
+
+function clientOf({ caller, connectionId, database, protocol }: Admitted): ConnectedClient {
+  const { identity, address = '' } = caller;
+  const sinceMillis = Date.now();
+  return {
+    id: connectionId,
+    identity,
+    sinceMillis,
+    address,
+    protocol,
+    database: database.identity,
+  };
 }
 
 function codecOf({ protocol, caller, connectionId }: Admitted, live: LiveConnection): MessageCodec {

@@ -120,6 +120,27 @@ export function liveConnectionContract(name: string, open: ShopOpener): void {
       expect(await cyd.next()).toMatchObject({ kind: 'updated', requestId: 0 });
     });
 
+    it('[http 18.4] says which queries are watched, and by how many', async () => {
+      await withShop();
+      const [ada, bob] = [arrive('ada'), arrive('bob')];
+      for (const one of [ada, bob]) {
+        one.subscribe(1, 7, 'SELECT * FROM item');
+        await one.next();
+        await one.next();
+      }
+      expect([ada.live.queryCount, bob.live.queryCount]).toEqual([1, 1]);
+      await shop.call('add', ['x']);
+      expect(await shop.handle.watches()).toEqual([
+        {
+          ...{ sql: 'SELECT * FROM item', subscribers: 2, kind: 'incremental' },
+          ...{ evaluations: 1, microsMean: expect.any(Number) },
+        },
+      ]);
+      ada.live.close();
+      bob.live.close();
+      await expect.poll(() => shop.handle.watches()).toEqual([]);
+    });
+
     it('[subscriptions 5] orders sets by id and tables by name', async () => {
       await withShop(shopModule({ more: lifecycleReducers }));
       const ada = arrive();

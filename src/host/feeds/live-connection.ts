@@ -26,6 +26,8 @@ export interface LiveConnection {
   send(request: LiveRequest): void;
   /** Requests sent that are not answered. The door bounds it: nothing here does. */
   readonly unanswered: number;
+  /** Queries that it watches. */
+  readonly queryCount: number;
   /** Answers and updates that are sent as soon as the commits that they report are durable. */
   readonly heldCount: number;
   /**

@@ -122,6 +122,12 @@ export class LiveFeed implements LiveConnection {
     return this.#sets.size;
   }
 
+  get queryCount(): number {
+    let count = 0;
+    for (const queries of this.#sets.values()) count += queries.length;
+    return count;
+  }
+
   get unanswered(): number {
     return this.#requests.length + this.#submitted;
   }

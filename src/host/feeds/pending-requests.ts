@@ -414,6 +414,7 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
       return;
     case 'program':
     case 'tables':
+    case 'watches':
     case 'schedules':
     case 'snapshot':
     case 'roll':

@@ -329,6 +329,7 @@ const structuredChecks: {
   migrating: ({ progress }) => areFields(progress) && isMigrationProgress(progress),
   previewed: ({ outcome }) => areFields(outcome) && isString(outcome.kind),
   tables: ({ tables }) => Array.isArray(tables),
+  watches: ({ watches }) => Array.isArray(watches) && watches.every(isWatch),
   schedules: ({ outcome }) => areFields(outcome) && isScheduleOutcome(outcome),
   snapshot: ({ outcome }) => areFields(outcome) && isSnapshotOutcome(outcome),
   rolled: ({ outcome }) => areFields(outcome) && isRollOutcome(outcome),
@@ -429,6 +430,16 @@ function isAmount(value: unknown): boolean {
 function isSnapshotOutcome(outcome: Fields): boolean {
   const { kind } = outcome;
   return isKeyOf(snapshotOutcomes, kind) && snapshotOutcomes[kind](outcome);
+}
+
+/** Only shown. */
+function isWatch(json: unknown): boolean {
+  if (!areFields(json)) return false;
+  const { sql, subscribers, kind, reason = '', evaluations, microsMean, rows = 0 } = json;
+  return (
+    [sql, kind, reason].every(isString) &&
+    [subscribers, evaluations, microsMean, rows].every(isNumber)
+  );
 }
 
 /** Only shown; its rows are read with the types that they are said to have. */

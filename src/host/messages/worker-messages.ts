@@ -156,6 +156,7 @@ export type StructuredReply = Extract<
       | 'migrating'
       | 'previewed'
       | 'tables'
+      | 'watches'
       | 'schedules'
       | 'snapshot'
       | 'rolled'

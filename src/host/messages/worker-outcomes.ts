@@ -194,6 +194,7 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
     case 'previewed':
     case 'imported':
     case 'tables':
+    case 'watches':
     case 'schedules':
     case 'snapshot':
     case 'rolled':

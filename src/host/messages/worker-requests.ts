@@ -69,6 +69,7 @@ const requestKinds = [
   'roll',
   'export',
   'import',
+  'watches',
 ] as const;
 
 /** Flags of a call. */
@@ -175,6 +176,7 @@ class RequestEncoder {
       case 'program':
       case 'snapshot':
       case 'roll':
+      case 'watches':
         return;
       case 'update':
         writer.string(
@@ -367,6 +369,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
       case 'program':
       case 'snapshot':
       case 'roll':
+      case 'watches':
         return { kind };
       case 'update': {
         const [programKind, permission, isTrial] = parseUpdateHead(reader.string());

@@ -30,6 +30,7 @@ export type AuditAction =
   | 'change history settings'
   | 'forget'
   | 'import rows'
+  | 'disconnect client'
   | 'back up database'
   | 'back up host'
   | 'restore database'

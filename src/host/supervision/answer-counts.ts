@@ -85,6 +85,7 @@ function operationOf(kind: DatabaseRequest['kind']): number {
       return operations.indexOf('subscribe');
     case 'preview':
     case 'tables':
+    case 'watches':
     case 'schedules':
     case 'snapshot':
     case 'roll':
@@ -124,6 +125,7 @@ function codeOf(reply: DatabaseReply): Code | undefined {
       return reply.body.code;
     case 'previewed':
     case 'tables':
+    case 'watches':
     case 'schedules':
     case 'snapshot':
     case 'rolled':

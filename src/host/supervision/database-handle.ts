@@ -20,6 +20,7 @@ import type { ExportAsk, ExportOutcome } from '../../database/transfer/export-as
 import type { ImportOutcome, ImportRequest } from '../../database/transfer/import-request.ts';
 import type { MigrationProgress, TrialReport } from '../../database/trial-report.ts';
 import type { RollOutcome } from '../../database/turn.ts';
+import type { WatchFigures } from '../../database/watch-figures.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
@@ -85,6 +86,8 @@ export interface DatabaseHandle {
   preview(request: PreviewRequest): Promise<PreviewOutcome>;
   /** The tables that the caller can read, with their definitions and sizes. */
   tables(caller: Caller): Promise<readonly TableFigures[]>;
+  /** The queries that clients watch. */
+  watches(): Promise<readonly WatchFigures[]>;
   /** Lists schedules as far as the caller may see them, or does something to them, durably. */
   schedules(caller: Caller, ask: ScheduleAsk): Promise<ScheduleOutcome>;
   /** Opens a connection that requests may name until `disconnect`, or until a crash ends it. */

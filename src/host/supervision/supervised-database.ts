@@ -30,9 +30,9 @@ import {
   type TurnResult,
 } from '../../database/turn.ts';
 import { checkTokenPresence } from '../../database/update-program.ts';
+import type { WatchFigures } from '../../database/watch-figures.ts';
 import { type WriteNumber, writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
-import { emptyActorEnv, envFor } from '../../module/module-env.ts';
 import { type CommitOffset, commitOffset } from '../../store/commit-offset.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
@@ -71,12 +71,12 @@ import type {
 import { DatabaseLife, type LifeOwner } from './database-life.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 import { lostReply } from './end-refusals.ts';
-import { type DatabaseHealth, healthOf, overdueMillis } from './health.ts';
+import type { DatabaseHealth } from './health.ts';
+import { healthNow } from './health-now.ts';
 import { IdleWaiters } from './idle-waiters.ts';
 import { OtherUses } from './other-uses.ts';
 import { plannedUpdate, planProgram } from './plan-program.ts';
 import { Rest, type RestFacts, type RestOwner } from './rest.ts';
-import { noSchedules } from './schedule-state.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
 import { failTrial, trialOf, updateOutcome } from './update-outcome.ts';
@@ -250,10 +250,8 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   async preview(preview: PreviewRequest): Promise<PreviewOutcome> {
-    const reply = await this.#request(
-      { kind: 'preview', preview },
-      askingOf(preview.work).confirmed,
-    );
+    const { confirmed } = askingOf(preview.work);
+    const reply = await this.#request({ kind: 'preview', preview }, confirmed);
     assert(reply.kind === 'previewed', 'a preview is answered by its outcome');
     return reply.outcome;
   }
@@ -262,6 +260,12 @@ export class SupervisedDatabase implements DatabaseHandle {
     const reply = await this.#request({ kind: 'tables', caller }, false);
     assert(reply.kind === 'tables', 'asking for tables gives tables');
     return reply.tables;
+  }
+
+  async watches(): Promise<readonly WatchFigures[]> {
+    const reply = await this.#request({ kind: 'watches' }, false);
+    assert(reply.kind === 'watches', 'asking for watches gives watches');
+    return reply.watches;
   }
 
   async schedules(caller: Caller, ask: ScheduleAsk): Promise<ScheduleOutcome> {
@@ -346,12 +350,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   health(): DatabaseHealth {
     const fanOut = (heldMillis: number) => this.#feeds.waitingMillis(heldMillis);
     const waits = this.#vitals.waits(this.#pending.oldestAt, fanOut);
-    const { isPaused } = this.#options.schedules?.() ?? noSchedules;
-    const micros = this.#options.clock.nowMicros();
-    const scheduleMillis = isPaused ? 0 : overdueMillis(this.#nextDueMicros, micros);
-    const env = this.#options.env?.() ?? emptyActorEnv;
-    const { unreadable } = envFor(env, this.#description?.programHash);
-    return healthOf({ ...this.statistics(), isPaused, unreadable }, { ...waits, scheduleMillis });
+    return healthNow(this.#options, this.statistics(), waits, this.#description?.programHash);
   }
 
   vitals(): VitalFigures {
