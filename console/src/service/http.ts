@@ -15,12 +15,19 @@ export class ServiceError extends Error {
   readonly status: number;
   readonly hint: string | undefined;
   readonly position: Position | undefined;
+  /** The whole answer, if it was JSON. */
+  readonly body: Json | undefined;
 
-  constructor(status: number, message: string, more: { hint?: string; position?: Position } = {}) {
+  constructor(
+    status: number,
+    message: string,
+    more: { hint?: string; position?: Position; body?: Json } = {},
+  ) {
     super(message);
     this.status = status;
     this.hint = more.hint;
     this.position = more.position;
+    this.body = more.body;
   }
 
   /** The caller lacks a right, or has not said who they are. */
@@ -87,6 +94,7 @@ function errorOf(status: number, text: string): ServiceError {
   if (isObject(body) && body.error !== undefined) {
     const { error, hint, position } = body;
     return new ServiceError(status, textOf(error), {
+      body,
       ...(hint === undefined || hint === null ? {} : { hint: textOf(hint) }),
       ...(isObject(position) ? { position: position as unknown as Position } : {}),
     });
