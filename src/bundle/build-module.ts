@@ -44,8 +44,19 @@ export async function buildModule(
   options: BuildOptions = {},
 ): Promise<BuiltModule> {
   const project = findProject(location);
-  const migrations = readMigrations(project);
-  const result = await bundle(project, options.mode ?? 'production', migrations);
+  const bundle = bundleOptions(project, options.mode ?? 'production', readMigrations(project));
+  return builtModule(project, await refusing(() => esbuild.build(bundle)), options);
+}
+
+/** What the bundler gives of a project. */
+export type Bundled = esbuild.BuildResult<BundleOptions>;
+
+/** The program of a bundled project. Throws `BuildError`. */
+export function builtModule(
+  project: Project,
+  result: Bundled,
+  options: BuildOptions = {},
+): BuiltModule {
   const outputs = Object.values(result.metafile.outputs);
   const isDefaultExported = outputs.some(({ exports }) => exports.includes('default'));
   if (!isDefaultExported) {
@@ -69,46 +80,58 @@ const docsLeftOut =
   'the doc comments of the module are left out of the program: ' +
   `together they are longer than ${limits.programDocsBytesMax} bytes`;
 
-async function bundle(
+/** How the bundler is asked, of which the results depend. */
+export interface BundleOptions extends esbuild.BuildOptions {
+  metafile: true;
+  write: false;
+}
+
+/** How a project with these migrations is bundled. */
+export function bundleOptions(
   project: Project,
   mode: string,
   migrations: readonly MigrationSource[],
-): Promise<esbuild.BuildResult<{ metafile: true; write: false }>> {
+): BundleOptions {
+  return {
+    entryPoints: [migrations.length === 0 ? project.entry : migrationsEntry],
+    absWorkingDir: project.root,
+    outfile: path.join(project.root, 'dist/bundle.js'),
+    write: false,
+    metafile: true,
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'esnext',
+    conditions: ['reducerdb-module', mode, 'import', 'default'],
+    define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
+    // Decorators and the like follow the language, not the settings of an enclosing project.
+    tsconfigRaw: {},
+    charset: 'utf8',
+    legalComments: 'none',
+    sourcemap: 'external',
+    sourcesContent: true,
+    logLevel: 'silent',
+    // Our own package declares that it has no side effects; an import for its types alone is
+    // fine.
+    logOverride: { 'ignored-bare-import': 'silent' },
+    logLimit: 20,
+    external: ['spacetime:sys*'],
+    inject: [webGlobals],
+    plugins: [
+      ...(migrations.length === 0 ? [] : [enterMigrations(project, migrations)]),
+      provideOwnPackage(project),
+      namePeerImports(async (build, args) => {
+        return (await resolveInstalled(build, args, project.root)).errors.length === 0;
+      }),
+      refuseNodeModules(project),
+    ],
+  };
+}
+
+/** Runs the bundler; its errors become a `BuildError`. */
+export async function refusing<Result>(bundle: () => Promise<Result>): Promise<Result> {
   try {
-    return await esbuild.build({
-      entryPoints: [migrations.length === 0 ? project.entry : migrationsEntry],
-      absWorkingDir: project.root,
-      outfile: path.join(project.root, 'dist/bundle.js'),
-      write: false,
-      metafile: true,
-      bundle: true,
-      format: 'esm',
-      platform: 'browser',
-      target: 'esnext',
-      conditions: ['reducerdb-module', mode, 'import', 'default'],
-      define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
-      // Decorators and the like follow the language, not the settings of an enclosing project.
-      tsconfigRaw: {},
-      charset: 'utf8',
-      legalComments: 'none',
-      sourcemap: 'external',
-      sourcesContent: true,
-      logLevel: 'silent',
-      // Our own package declares that it has no side effects; an import for its types alone is
-      // fine.
-      logOverride: { 'ignored-bare-import': 'silent' },
-      logLimit: 20,
-      external: ['spacetime:sys*'],
-      inject: [webGlobals],
-      plugins: [
-        ...(migrations.length === 0 ? [] : [enterMigrations(project, migrations)]),
-        provideOwnPackage(project),
-        namePeerImports(async (build, args) => {
-          return (await resolveInstalled(build, args, project.root)).errors.length === 0;
-        }),
-        refuseNodeModules(project),
-      ],
-    });
+    return await bundle();
   } catch (error) {
     const { errors } = error as Partial<esbuild.BuildFailure>;
     if (errors === undefined) throw error;
