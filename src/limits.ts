@@ -1,6 +1,7 @@
 import { agentLimits } from './agent-limits.ts';
 import { backupLimits } from './backup-limits.ts';
 import { consoleLimits } from './console-limits.ts';
+import { devLimits } from './dev-limits.ts';
 import { handlerLimits } from './handler-limits.ts';
 import { historyLimits } from './history-limits.ts';
 import { insideLimits } from './inside-limits.ts';
@@ -37,6 +38,7 @@ export const limits = {
   ...migrationLimits,
   ...vectorLimits,
   ...sqlLimits,
+  ...devLimits,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or is refused with. */

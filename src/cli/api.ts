@@ -141,8 +141,8 @@ export class Api {
    * Requests a response that arrives in pieces. Any status but success throws an error with the
    * response text.
    */
-  async *pieces(path: string): AsyncGenerator<string> {
-    const answer = await this.open('GET', path);
+  async *pieces(path: string, request: ApiRequest = {}): AsyncGenerator<string> {
+    const answer = await this.open('GET', path, request);
     if (isPage(answer.headers['content-type'])) throw notOurs(this.server, answer.statusCode ?? 0);
     if (answer.statusCode !== 200) throw await this.failure(answer);
     answer.setEncoding('utf8');

@@ -60,6 +60,19 @@ function changeText(plan: string): string {
   return first.replace(/^(▸ )+/, '').replace(/:$/, '') + more;
 }
 
+/** All changes of a plan in one line, each with what belongs to it. */
+export function planChanges(plan: string): string {
+  const entries: string[][] = [];
+  for (const line of plan.split('\n')) {
+    if (line.startsWith('▸ ')) entries.push([line.replace(/^(▸ )+/, '').replace(/:$/, '')]);
+    else if (line.trim() !== '') entries.at(-1)?.push(line.trim());
+  }
+  const texts = entries.map(([what = '', ...parts]) => {
+    return parts.length === 0 ? what : `${what} (${parts.join(', ')})`;
+  });
+  return texts.join('; ');
+}
+
 /** How often a canary is asked for, and for how long a service that is away is waited for. */
 const askMillis = 500;
 const awayMillisMax = 60_000;

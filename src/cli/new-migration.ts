@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { RenameAnswers } from '../codegen/migration-changes.ts';
 import { type MigrationFile, migrationFile } from '../codegen/migration-file.ts';
 import { decodeRawModule } from '../schema/decode-raw-module.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
@@ -29,7 +30,7 @@ export interface NewMigration {
   readonly isYes: boolean;
 }
 
-interface MigratedDatabase {
+export interface MigratedDatabase {
   readonly name: string;
   readonly api: () => Promise<Api>;
   /** True: the user named it, so it has to be there. */
@@ -37,34 +38,69 @@ interface MigratedDatabase {
 }
 
 /** A definition with its binary form. */
-interface Described {
+export interface Described {
   readonly definition: ModuleDefinition;
   readonly bytes: Uint8Array;
 }
 
+/** A module beside what its database has. */
+export interface Comparison {
+  /** Of the migration from one to the other. */
+  readonly id: string;
+  readonly old: Described;
+  readonly next: Described;
+}
+
 /** Writes the migration that leads from the schema of a database to that of the module. */
 export async function writeNewMigration(request: NewMigration): Promise<void> {
-  const { io, name, project, isYes } = request;
-  checkMigrationName(name);
-  const ids = migrationIds(project);
-  const id = nextMigrationId(ids, name);
+  const { io, project, isYes } = request;
+  checkMigrationName(request.name);
   const program = await buildProject(project, io);
-  const next = await describedProgram(program, project);
-  const old = await oldDefinition(request, program, ids);
-  const from = schemaHashOf(old.definition);
-  if (from === schemaHashOf(next.definition)) {
+  const compared = await compareWithDatabase(request, program);
+  if (compared === undefined) {
     io.out('The tables of the module are those that are there: there is nothing to migrate.');
     return;
   }
+  const { old, next } = compared;
   const answers = await askRenames({ io, isYes }, old.definition, next.definition);
-  const input = { id, from, old: old.definition, next: next.definition, answers };
-  const file = migrationFile(input);
+  const file = draftCompared(compared, answers);
+  const place = writeCompared(project, compared, file);
   if (file.stepCount === 0 && file.notes.length === 0) io.err(nothingNeededText);
-  const schema = writeSchemaFile(old.bytes, next.bytes);
-  const place = writeMigration(project, id, file.text, schema);
   io.out(`Wrote ${path.relative(io.cwd, place)}: ${summary(file)}`);
   for (const stub of file.stubs) io.out(`  to be written: ${stub}`);
   for (const note of file.notes) io.err(note);
+}
+
+/** Compares a program with what its database runs; `undefined`: the tables are the same. */
+export async function compareWithDatabase(
+  request: Omit<NewMigration, 'io' | 'isYes'>,
+  program: Uint8Array,
+): Promise<Comparison | undefined> {
+  const { name, project } = request;
+  const ids = migrationIds(project);
+  const id = nextMigrationId(ids, name);
+  const next = await describedProgram(program, project);
+  const old = await oldDefinition(request, program, ids);
+  const isSame = schemaHashOf(old.definition) === schemaHashOf(next.definition);
+  return isSame ? undefined : { id, old, next };
+}
+
+/** The migration from one to the other. */
+export function draftCompared(
+  { id, old, next }: Comparison,
+  answers: RenameAnswers,
+): MigrationFile {
+  const from = schemaHashOf(old.definition);
+  return migrationFile({ id, from, old: old.definition, next: next.definition, answers });
+}
+
+/** Writes it as a file of the project; returns its path. */
+export function writeCompared(
+  project: string,
+  { id, old, next }: Comparison,
+  { text }: MigrationFile,
+): string {
+  return writeMigration(project, id, text, writeSchemaFile(old.bytes, next.bytes));
 }
 
 const nothingNeededText =
@@ -91,7 +127,7 @@ function describedBytes(bytes: Uint8Array): Described {
 
 /** The schema that the migration begins with. */
 async function oldDefinition(
-  { database, project }: NewMigration,
+  { database, project }: Pick<NewMigration, 'database' | 'project'>,
   program: Uint8Array,
   ids: readonly string[],
 ): Promise<Described> {

@@ -9,6 +9,7 @@ import { addConsole } from './commands/console.ts';
 import { addDelete } from './commands/delete.ts';
 import { addDeploys } from './commands/deploys.ts';
 import { addDescribe } from './commands/describe.ts';
+import { addDev } from './commands/dev.ts';
 import { addEnv } from './commands/env.ts';
 import { addExport } from './commands/export.ts';
 import { addGenerate } from './commands/generate.ts';
@@ -67,6 +68,7 @@ export function makeProgram(io: Io): Command {
   const adders = [
     addStart,
     addInit,
+    addDev,
     addBuild,
     addGenerate,
     addMigrate,

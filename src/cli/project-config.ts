@@ -29,6 +29,8 @@ export interface ProjectConfig {
   /** The main file, for messages. */
   readonly file: string;
   readonly targets: readonly Target[];
+  /** What `reducerdb dev` runs beside the module. */
+  readonly devRun: string | undefined;
 }
 
 type Layer = Record<string, unknown>;
@@ -54,7 +56,8 @@ export function readProjectConfig(
     .map(readLayer)
     .reduce(mergeLayers, {});
   const targets = flatten(merged, {}).map((layer) => toTarget(layer, folder));
-  return { file: path.join(folder, 'service.json'), targets };
+  const devRun = (merged.dev as { readonly run?: string } | undefined)?.run;
+  return { file: path.join(folder, 'service.json'), targets, devRun };
 }
 
 /** The one server that all targets name; `undefined` when they name none or several. */
@@ -156,8 +159,14 @@ function checkedValue(key: string, value: unknown, file: string): unknown {
 }
 
 function checkDev(value: unknown, file: string): void {
-  const unknown = Object.keys(Object(value)).find((key) => key !== 'run');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CliError(`${file}: dev must be an object, such as { "run": "vite" }`);
+  }
+  const unknown = Object.keys(value).find((key) => key !== 'run');
   if (unknown !== undefined) throw unsupportedKey(file, `dev.${unknown}`, ['run']);
+  if ('run' in value && typeof value.run !== 'string') {
+    throw new CliError(`${file}: dev.run must be a string, such as "vite"`);
+  }
 }
 
 const entryTextKeys = [

@@ -13,15 +13,33 @@ const help = `Each line is a statement, such as SHOW TABLES, DESCRIBE task or SE
 const helpWords: ReadonlySet<string> = new Set(['.help', 'help', '\\h', '\\?']);
 const exitWords: ReadonlySet<string> = new Set(['.exit', '.quit', 'exit', 'quit', '\\q']);
 
-/** Reads statements line by line until `.exit` or the end of input. */
+/**
+ * Reads statements line by line until `.exit` or the end of input; `askLine` asks for a line where
+ * standard input is read by others, too.
+ */
 export async function interactiveSql(
   io: Io,
   database: string,
   run: (statement: string) => Promise<string>,
+  askLine?: (prompt: string) => Promise<string | undefined>,
 ): Promise<void> {
   const prompt = `${database}> `;
   if (io.isInteractive)
     io.err('Each line is a statement. .help lists what else there is; .exit ends.');
+  for await (const line of askLine === undefined
+    ? promptedLines(prompt)
+    : askedLines(prompt, askLine)) {
+    const statement = line.trim();
+    // Statements may end with a semicolon, so people write one here, too.
+    const word = statement.replace(/\s*;$/, '').toLowerCase();
+    if (exitWords.has(word)) break;
+    if (helpWords.has(word)) io.out(help);
+    else if (statement === '.clear') process.stdout.write('\u001b[2J\u001b[H');
+    else if (statement !== '') await show(io, statement, run);
+  }
+}
+
+async function* promptedLines(prompt: string): AsyncGenerator<string> {
   const { stdin: input, stdout: output } = process;
   const lines = createInterface({ input, output, prompt, historySize: 1_000 });
   // Input that is not a terminal may end while its first lines are still being processed.
@@ -33,18 +51,26 @@ export async function interactiveSql(
     if (isOpen) lines.prompt();
     else output.write(prompt);
   };
-  ask();
-  for await (const line of lines) {
-    const statement = line.trim();
-    // Statements may end with a semicolon, so people write one here, too.
-    const word = statement.replace(/\s*;$/, '').toLowerCase();
-    if (exitWords.has(word)) break;
-    if (helpWords.has(word)) io.out(help);
-    else if (statement === '.clear') output.write('\u001b[2J\u001b[H');
-    else if (statement !== '') await show(io, statement, run);
+  try {
     ask();
+    for await (const line of lines) {
+      yield line;
+      ask();
+    }
+  } finally {
+    lines.close();
   }
-  lines.close();
+}
+
+async function* askedLines(
+  prompt: string,
+  ask: (prompt: string) => Promise<string | undefined>,
+): AsyncGenerator<string> {
+  for (;;) {
+    const line = await ask(prompt);
+    if (line === undefined) return;
+    yield line;
+  }
 }
 
 async function show(

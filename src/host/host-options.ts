@@ -35,6 +35,8 @@ export interface HostOptions {
   readonly startDatabases?: StartChoice;
   /** Time without use after which a database sleeps; absent, or 0: none does. */
   readonly sleepAfterMillis?: number;
+  /** True: publishes come first, and what they take is kept ready; absent: they come last. */
+  readonly isDevelopment?: boolean;
   readonly creators: Creators;
   /** Identities that have the owner's rights on every database. */
   readonly operators: readonly CallerIdentity[];

@@ -76,6 +76,8 @@ export interface ServiceConfiguration {
   readonly startDatabases: StartChoice;
   /** Time without use after which a database sleeps; 0: none does. */
   readonly sleepAfterMillis: number;
+  /** Whether somebody waits for each publish, who writes the program. */
+  readonly isDevelopment: boolean;
   /** Resource limits of one database's module; the rest comes from `limits.ts`. */
   readonly budget: Partial<Budget>;
   /** Where modules can send HTTP requests. */
@@ -203,6 +205,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     isolation: given.isolation ?? {},
     startDatabases: given.startDatabases ?? 'lazily',
     sleepAfterMillis: given.sleepAfterMillis ?? limits.sleepAfterMillis,
+    isDevelopment: given.isDevelopment ?? false,
     budget: given.budget ?? {},
     moduleHttp: {
       mode: modeFor(given.moduleHttp?.allow ?? []),

@@ -215,6 +215,7 @@ function hostOptionsOf(
     isolation: chooseIsolation({ ...configuration, dataDirectory }).rules,
     startDatabases: configuration.startDatabases,
     sleepAfterMillis: configuration.sleepAfterMillis,
+    isDevelopment: configuration.isDevelopment,
     creators: configuration.publishPolicy ?? 'anyone',
     operators: configuration.operators.map(callerIdentity),
     issuer: configuration.issuer,

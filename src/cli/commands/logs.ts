@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { limits } from '../../limits.ts';
 import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
+import { logLines } from '../log-lines.ts';
 import { isShown, type LogLevelName, logLevels, logText, parseRecord } from '../log-text.ts';
 import { Session } from '../session.ts';
 import { checkFormat, lineCountFault, withFormat, withServer, withYes } from '../shared-flags.ts';
@@ -31,7 +31,7 @@ export function addLogs(program: Command, io: Io): void {
       const level = levelOf(flags);
       const api = await session.apiWithIdentity(server);
       const pieces = api.pieces(databasePath(database, `/logs?${queryOf(flags)}`));
-      for await (const line of linesOf(pieces)) {
+      for await (const line of logLines(pieces)) {
         const record = parseRecord(line);
         if (!isShown(record, level, flags.levelExact === true)) continue;
         if (flags.format === 'json') io.out(line);
@@ -61,24 +61,4 @@ function queryOf(flags: LogFlags): string {
   if (lines !== undefined) query.set('num_lines', lines);
   if (flags.follow === true) query.set('follow', 'true');
   return query.toString();
-}
-
-/** The lines of an answer as they arrive. */
-async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  let begun: string[] = [];
-  let length = 0;
-  for await (const piece of pieces) {
-    const [end = '', ...later] = piece.split('\n');
-    begun.push(end);
-    length += end.length;
-    if (length > limits.answerBytesMax) throw new CliError('a line of the log has no end');
-    const rest = later.pop();
-    if (rest === undefined) continue;
-    yield begun.join('');
-    yield* later;
-    begun = [rest];
-    length = rest.length;
-  }
-  const last = begun.join('');
-  if (last !== '') yield last;
 }

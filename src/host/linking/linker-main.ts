@@ -18,7 +18,7 @@ const errorCharactersMax = 16 * 1024;
 // The engine optimizes a function after it has run a certain amount of its bytecode. With the
 // default, a process that links its first program would take a third longer, on code it hardly runs
 // again.
-setFlagsFromString('--interrupt-budget=500000');
+if (process.argv[4] !== 'prompt') setFlagsFromString('--interrupt-budget=500000');
 const version = fromHex(process.argv[2] ?? '') ?? new Uint8Array(16);
 const reader = new FrameReader(programFrameBytesMax);
 let work: Promise<void> = warmUp();

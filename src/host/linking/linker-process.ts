@@ -24,9 +24,13 @@ const engineMebibytes = 512;
 /**
  * How its process ranks, from its start: without the rights of root a niceness cannot be lowered
  * again. A database that opens waits for its program, and callers for that database, so it links
- * with the niceness of a database; what is published comes after all callers.
+ * with the niceness of a database; what is published comes after all callers, unless the one who
+ * wrote it waits for it.
  */
-const nicenessOf = { opening: 5, publish: 15 } as const satisfies Record<string, Niceness>;
+const nicenessOf = { opening: 5, publish: 15, prompt: 0 } as const satisfies Record<
+  string,
+  Niceness
+>;
 
 export type LinkPurpose = keyof typeof nicenessOf;
 
@@ -214,11 +218,15 @@ interface Held {
 
 function startProcess(entry: string, mebibytesMax: number, purpose: LinkPurpose): ChildProcess {
   const bytes = (mebibytesMax + engineMebibytes) * 1024 * 1024;
-  const node = [process.execPath, `--max-old-space-size=${mebibytesMax}`, entry];
+  // A program that is linked again and again pays for compiled code and for room to collect in.
+  const isPrompt = purpose === 'prompt';
+  const tuning = isPrompt ? ['--max-semi-space-size=48'] : [];
+  const node = [process.execPath, `--max-old-space-size=${mebibytesMax}`, ...tuning, entry];
   const version = toHex(linkerVersion());
   const limiter = systemCommand('prlimit');
   const bounded = limiter === undefined ? node : [limiter, `--data=${bytes}`, '--core=0', ...node];
-  const [command = process.execPath, ...args] = [...bounded, version, `${process.pid}`];
+  const words = [version, `${process.pid}`, ...(isPrompt ? ['prompt'] : [])];
+  const [command = process.execPath, ...args] = [...bounded, ...words];
   const child = spawn(command, args, {
     cwd: path.parse(entry).root,
     env: {},

@@ -15,6 +15,11 @@ export interface LinkerOptions {
   /** Resolves with the file of `linker-main`. */
   readonly entry: () => Promise<string>;
   readonly report: Report;
+  /**
+   * True: what is published is linked before everything else, by a process that does not end while
+   * it has nothing to do.
+   */
+  readonly isPrompt?: boolean;
   /** Replaces the cache that all linkers share, for tests. */
   readonly recent?: RecentLinks;
   /** Replaces the bounds of `limits.ts`, for tests. */
@@ -186,7 +191,8 @@ export class Linker {
 
   async #take({ bytes, isReopening }: LinkRequest): Promise<LinkerProcess> {
     const small = isSmall(bytes);
-    const purpose: LinkPurpose = isReopening ? 'opening' : 'publish';
+    const published = this.#options.isPrompt === true ? 'prompt' : 'publish';
+    const purpose: LinkPurpose = isReopening ? 'opening' : published;
     for (const [linker, timer] of this.#idle) {
       if (!small) break;
       if (linker.purpose !== purpose) continue;
@@ -211,7 +217,9 @@ export class Linker {
       this.#discard(linker);
       return;
     }
-    const timer = setTimeout(() => this.#discard(linker), this.#bounds.idleMillisMax);
+    const isKept = linker.purpose === 'prompt';
+    const idleMillisMax = isKept ? limits.promptIdleMillisMax : this.#bounds.idleMillisMax;
+    const timer = setTimeout(() => this.#discard(linker), idleMillisMax);
     timer.unref();
     this.#idle.set(linker, timer);
   }

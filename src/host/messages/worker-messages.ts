@@ -48,6 +48,16 @@ export interface ThreadStart extends ActorStart {
   readonly board: ArrayBufferLike;
 }
 
+/** The data of a thread that is started before there is anything to do; `ThreadTask` follows. */
+export interface WaitingStart extends Pick<ThreadStart, 'board' | 'hardeningFile'> {
+  readonly isWaiting: true;
+}
+
+/** The first message to a thread that waits. */
+export interface ThreadTask {
+  readonly start: ActorStart;
+}
+
 /** Gateway to worker. */
 export type ToWorker =
   | { readonly kind: 'requests'; readonly batch: Batch }

@@ -3,7 +3,12 @@ import { limits } from '../../limits.ts';
 import { canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
 import { processorTime } from '../../node/processor-time.ts';
 import { askThread, endThread } from '../../node/thread-memory.ts';
-import type { ActorStart, FromWorker, ThreadStart } from '../messages/worker-messages.ts';
+import type {
+  ActorStart,
+  FromWorker,
+  ThreadStart,
+  WaitingStart,
+} from '../messages/worker-messages.ts';
 import { Board } from '../seats/board.ts';
 import type { Budget } from '../seats/budget.ts';
 import { workerEntry } from '../spawner/worker-entry.ts';
@@ -25,7 +30,18 @@ export async function startThread(
   const board = new Board();
   board.startAfter(lastTicket);
   const workerData: ThreadStart = { ...start, board: board.buffer };
-  const thread = new Thread(await workerEntry('thread'), {
+  return threadWorker(newThread(await workerEntry('thread'), workerData, budget), {
+    ...{ board, budget, events },
+  });
+}
+
+/** Starts a thread with this file. */
+export function newThread(
+  entry: string,
+  workerData: ThreadStart | WaitingStart,
+  budget: Budget,
+): Thread {
+  return new Thread(entry, {
     workerData,
     resourceLimits: {
       maxOldGenerationSizeMb: budget.workerHeapMebibytesMax + limits.workerHeadroomMebibytes,
@@ -34,6 +50,19 @@ export async function startThread(
     env: {},
     execArgv: [],
   });
+}
+
+export interface ThreadWorkerOptions {
+  readonly board: Board;
+  readonly budget: Budget;
+  readonly events: WorkerEvents;
+}
+
+/** A thread as the worker that it is. */
+export function threadWorker(
+  thread: Thread,
+  { board, budget, events }: ThreadWorkerOptions,
+): Worker {
   let death: WorkerDeath | undefined;
   thread.on('message', (message: FromWorker) => events.message(message));
   thread.on('error', (error) => {

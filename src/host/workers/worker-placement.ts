@@ -25,6 +25,7 @@ import { examineProgram } from './examine-program.ts';
 import type { Isolation } from './isolation.ts';
 import { processWorkers } from './process-worker.ts';
 import { LaneService } from './seat-lanes.ts';
+import { SpareThread } from './spare-thread.ts';
 import { StartGate } from './start-gate.ts';
 import { startThread } from './thread-worker.ts';
 import { WorkerSeat } from './worker-seat.ts';
@@ -36,6 +37,8 @@ export interface WorkerPlacementOptions {
   readonly isolationOf: (database: DatabaseIdentity) => Isolation;
   /** The isolation of databases without a rule of their own. */
   readonly usualIsolation: Isolation;
+  /** See `HostOptions`. */
+  readonly isDevelopment?: boolean;
   /** The mark of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
   /** Sends the HTTP requests of modules; absent: they send none. */
@@ -58,7 +61,13 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     report({ level: 'warn', message });
   });
   if (options.usualIsolation === 'process') starter.prepare();
-  const linker = new Linker({ entry: () => workerEntry('linker'), report });
+  const { isDevelopment = false } = options;
+  const linker = new Linker({
+    entry: () => workerEntry('linker'),
+    report,
+    isPrompt: isDevelopment,
+  });
+  const spare = isDevelopment ? new SpareThread(budget) : undefined;
   const places = new LaneService();
   const snapshotPlaces = new SnapshotPlaces();
   const snapshotThread = new SnapshotThread();
@@ -83,7 +92,10 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
       return place.directory === undefined ? forgetful(take) : take;
     },
     async examine(program, place) {
-      const outcome = await examineProgram(program, place.identity, sharedBy(place));
+      const shared = sharedBy(place);
+      const isThread = spare !== undefined && shared.startWorker === startThread;
+      const around = isThread ? { ...shared, startWorker: spare.start } : shared;
+      const outcome = await examineProgram(program, place.identity, around);
       if (outcome instanceof Uint8Array) return outcome;
       if (isOfService(outcome.cause)) {
         const about = { database: identityToHex(place.identity), reason: outcome.cause };
@@ -94,6 +106,7 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     },
     async close() {
       linker.close();
+      spare?.close();
       watchdog.close();
       await Promise.all([snapshotThread.close(), starter.close()]);
     },

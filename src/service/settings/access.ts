@@ -112,6 +112,19 @@ function databaseSettings(): Setting[] {
       },
     }),
     setting({
+      key: 'development',
+      flag: 'development',
+      kind: 'switch',
+      help:
+        'link published programs before everything else, and keep ready what that takes; ' +
+        '`reducerdb dev` sets it',
+      otherwise: 'false',
+      example: true,
+      apply: (value, draft) => {
+        draft.isDevelopment = value;
+      },
+    }),
+    setting({
       key: 'operators',
       flag: 'operator',
       kind: 'list',

@@ -1,0 +1,115 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { JsonError } from '../../values/json-error.ts';
+import { number, object, parseAs, type Shaped, string } from '../../values/json-shape.ts';
+
+/** The folder of a project in which `dev` keeps its service's data and its own notes. */
+export const devFolder = '.reducerdb';
+
+const stateShape = object({
+  url: string,
+  /** Of the service. */
+  pid: number,
+  /** Of the `dev` that started it. */
+  owner: number,
+  /** Where the project was. */
+  folder: string,
+});
+
+/** What `dev` notes about its service. */
+export type DevState = Shaped<typeof stateShape>;
+
+/** The files of `.reducerdb/` in a project. */
+export class DevPlace {
+  /** The project, by its real path. */
+  readonly root: string;
+  readonly folder: string;
+  readonly dataFolder: string;
+  readonly serviceLog: string;
+
+  constructor(root: string) {
+    this.root = existsSync(root) ? realpathSync(root) : root;
+    this.folder = path.join(this.root, devFolder);
+    this.dataFolder = path.join(this.folder, 'data');
+    this.serviceLog = path.join(this.folder, 'service.log');
+  }
+
+  /** Makes the folder, and has `.gitignore` of the project name it. */
+  make(): void {
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    const file = path.join(this.root, '.gitignore');
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    if (text.split(/\r?\n/).some((line) => /^\/?\.reducerdb\/?$/.test(line.trim()))) return;
+    const end = text === '' || text.endsWith('\n') ? '' : '\n';
+    writeFileSync(file, `${text}${end}${devFolder}/\n`);
+  }
+
+  /** What an earlier run, or one that still runs, has noted. */
+  get state(): DevState | undefined {
+    const text = this.#read('dev.json');
+    if (text === undefined) return undefined;
+    try {
+      return parseAs(text, stateShape);
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error;
+      // A note that was cut off: what it said is found out again.
+      return undefined;
+    }
+  }
+
+  noteState(state: DevState): void {
+    this.#write('dev.json', `${JSON.stringify(state, null, 2)}\n`);
+  }
+
+  /** The token with which `dev` owns the databases of its service. */
+  get token(): string | undefined {
+    return this.#read('token')?.trim();
+  }
+
+  keepToken(token: string): void {
+    this.#write('token', `${token}\n`);
+  }
+
+  /** The public key of the service whose data are here. */
+  get publicKey(): string | undefined {
+    const file = path.join(this.dataFolder, 'keys', 'id_ecdsa.pub');
+    return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  }
+
+  /** The generation of each database that was given its seed. */
+  get seeded(): string | undefined {
+    return this.#read('seeded')?.trim();
+  }
+
+  noteSeeded(mark: string): void {
+    this.#write('seeded', `${mark}\n`);
+  }
+
+  #read(name: string): string | undefined {
+    const file = path.join(this.folder, name);
+    return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  }
+
+  #write(name: string, text: string): void {
+    const file = path.join(this.folder, name);
+    writeFileSync(file, text, { mode: 0o600 });
+    chmodSync(file, 0o600);
+  }
+}
+
+/** Whether a process with this id runs, as far as this user can tell. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}

@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs';
+import { limits } from '../../limits.ts';
+
+export interface SleepWatchOptions {
+  /** The project: without it, there is nothing to do any more. */
+  readonly folder: string;
+  /** Called when the machine has slept for about so long. */
+  readonly woke: (seconds: number) => void;
+  /** Called once when the folder is gone. */
+  readonly gone: () => void;
+  /** Called each time. */
+  readonly look: () => void;
+}
+
+/** Looks at the clock, the folder and the service, again and again. */
+export class SleepWatch {
+  readonly #timer: NodeJS.Timeout;
+  #last = Date.now();
+
+  constructor({ folder, woke, gone, look }: SleepWatchOptions) {
+    this.#timer = setInterval(() => {
+      const now = Date.now();
+      const late = now - this.#last - limits.devLookMillis;
+      this.#last = now;
+      if (!existsSync(folder)) {
+        this.end();
+        gone();
+        return;
+      }
+      if (late > limits.devSleepMillisMin) woke(Math.round(late / 1000));
+      look();
+    }, limits.devLookMillis);
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+}

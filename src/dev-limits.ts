@@ -1,0 +1,32 @@
+/** The bounds of `reducerdb dev`, and of a service for development. Part of `limits.ts`. */
+export const devLimits = {
+  /** How long a save waits for further events, and the files that are kept meanwhile. */
+  devDebounceMillis: 30,
+  devChangedFilesMax: 4_096,
+  /** Ports that are tried, beginning with the wished one. */
+  devPortsMax: 100,
+  /** How long a service may take until it answers, and how long it may take to end. */
+  devStartMillisMax: 60_000,
+  devStopMillisMax: 20_000,
+  /** How often a service is started again after it ended by itself, within this time. */
+  devRestartsMax: 3,
+  devRestartMillis: 60_000,
+  /** Between two looks at the clock, the folder and the service. */
+  devLookMillis: 1_000,
+  /** A look that comes this much too late: the machine slept. */
+  devSleepMillisMin: 5_000,
+  /** Before the log is followed again after its end. */
+  devFollowMillis: 500,
+  /** Lines that wait while a question is open; of more, the last ones are shown. */
+  devHeldLinesMax: 1_000,
+  /** Characters of one line of the front end. */
+  devLineCharactersMax: 65_536,
+  /** Lines of the service that are shown when it ends. */
+  devTailLinesMax: 10,
+  /** Tables whose rows are counted before a question. */
+  devCountedTablesMax: 64,
+  /** How long a linker of a service for development waits for the next program. */
+  promptIdleMillisMax: 12 * 3_600_000,
+  /** After one thread has examined a program, before the next one is started ahead. */
+  spareThreadMillis: 100,
+} as const;
