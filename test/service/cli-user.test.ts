@@ -292,10 +292,26 @@ describe('init', () => {
   });
 
   it('[cli 7.1] lists templates', async () => {
-    expect(await sandbox.ok(['init', '--template'])).toBe('basic\n');
-    const unknown = await sandbox.run(['init', 'x', '--template', 'nonsense']);
-    expect(unknown.code).toBe(1);
-    expect(unknown.stderr).toContain('No such template: nonsense. Available: basic');
+    const lines = (await sandbox.ok(['init', '--template'])).trimEnd().split('\n');
+    const names = lines.map((line) => line.split(': ')[0]);
+    expect(names.join(', ')).toBe(
+      'react, vue, svelte, solid, next, vanilla, node, agent, game, basic',
+    );
+    const help = await sandbox.ok(['init', '--help']);
+    for (const line of lines) expect(help.replaceAll(/ {2,}/g, ': ')).toContain(line);
+    for (const [name, hint] of [
+      ['nonsense', ''],
+      ['recat', ' Did you mean react?'],
+      ['../react', ''],
+      ['shared/page', ''],
+    ] as const) {
+      const unknown = await sandbox.run(['init', 'untouched', '--template', name]);
+      expect([unknown.code, unknown.stderr]).toEqual([
+        1,
+        `Error: No such template: ${name}.${hint} Available: ${names.join(', ')}\n`,
+      ]);
+    }
+    expect(existsSync(path.join(sandbox.folder, 'untouched'))).toBe(false);
   });
 
   it('[cli 1.2, 7.1] asks before it writes into a folder with files, and keeps them', async () => {
@@ -323,6 +339,7 @@ describe('init', () => {
       [['init'], 'PROJECT_NAME is required in non-interactive mode'],
       [['init', 'x', '--lang', 'ts', '-t', 'basic'], 'Cannot specify both --template and --lang'],
       [['init', 'x', '--lang', 'cobol'], '`cobol` is not supported'],
+      [['init', 'x', '--server-only', '-t', 'vue'], '--server-only is the template basic'],
       [['init', '!!!'], 'must contain a letter or digit'],
       [['init', './!!!'], '`!!!` must contain a letter or digit'],
       [['init', '/'], '`/` must contain a letter or digit'],

@@ -1,23 +1,11 @@
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { copyExample, exampleNames, exampleSummary } from '../example-project.ts';
-import { packageFolder } from '../installation.ts';
 import { CliError, confirm, type Io } from '../io.ts';
-import { ownDependency } from '../own-dependency.ts';
 import { Session } from '../session.ts';
 import { withYes } from '../shared-flags.ts';
-
-const templates = path.join(packageFolder, 'templates');
+import { allTemplates, copyTemplate, type Template, templateNamed } from '../template-project.ts';
 
 interface InitFlags {
   readonly projectPath?: string;
@@ -25,26 +13,29 @@ interface InitFlags {
   readonly lang?: string;
   readonly example?: string;
   readonly listExamples?: boolean;
+  readonly serverOnly?: boolean;
+  readonly nonInteractive?: boolean;
 }
 
 export function addInit(program: Command, io: Io): void {
   withYes(program.command('init [name]'))
-    .description('create a module project that is ready to build and publish')
+    .description('create a project: a module, and with most templates a live page or program')
     .option(
       '--project-path <dir>',
       'folder to create it in (default: ./<name>; a name that is a path, such as dir/app or ., ' +
         'is that folder)',
     )
-    .option('-t, --template [id]', 'template to use; without an id, list the templates')
+    .option('-t, --template [name]', 'template to use; without a name, list the templates')
     .option('--example <name>', 'begin with an example of the package instead of a template')
     .option('--list-examples', 'list the examples')
     .option('--lang <language>', 'language of the module: typescript')
     .option('--local', 'use the local server (the default)')
-    .option('--server-only', 'create no client (templates have none yet)')
+    .option('--server-only', 'create no client: the template basic')
     .option('--non-interactive', 'never ask questions')
+    .addHelpText('after', templatesText)
     .action(async (name: string | undefined, flags: InitFlags, command: Command) => {
       if (flags.template === true) {
-        for (const id of readdirSync(templates)) io.out(id);
+        for (const { name: id, description } of allTemplates()) io.out(`${id}: ${description}`);
         return;
       }
       if (flags.listExamples === true) {
@@ -55,22 +46,19 @@ export function addInit(program: Command, io: Io): void {
     });
 }
 
-async function makeProject(session: Session, name: string | undefined, flags: InitFlags) {
+function templatesText(): string {
+  const lines = allTemplates().map(({ name, description }) => `  ${name.padEnd(9)}${description}`);
+  return `\nTemplates:\n${lines.join('\n')}\n\nExample:\n  reducerdb init my-app --template react`;
+}
+
+async function makeProject(session: Session, given: string | undefined, flags: InitFlags) {
   const { io } = session;
   const { example } = flags;
+  refuseBoth(flags);
+  const { name, template } = await choicesOf(session, given, flags);
   if (name === undefined && flags.projectPath === undefined && example === undefined) {
     throw new CliError('PROJECT_NAME is required in non-interactive mode', 2);
   }
-  if (flags.lang !== undefined && flags.template !== undefined) {
-    throw new CliError(
-      'Cannot specify both --template and --lang. Language is determined by the template.',
-      2,
-    );
-  }
-  if (example !== undefined && flags.template !== undefined) {
-    throw new CliError('Cannot specify both --template and --example.', 2);
-  }
-  const template = templateFolder(flags);
   const { folder, projectName } = placeOf(io.cwd, name ?? example, flags.projectPath);
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     const question = `${folder} is not empty. Create the project there anyway?`;
@@ -80,12 +68,58 @@ async function makeProject(session: Session, name: string | undefined, flags: In
     }
   }
   mkdirSync(folder, { recursive: true });
-  if (example === undefined) {
-    cpSync(template, folder, { recursive: true, force: false, errorOnExist: false });
-    fillIn(folder, projectName);
-  } else copyExample(example, folder, projectName);
+  if (example === undefined) copyTemplate(template, folder, projectName);
+  else copyExample(example, folder, projectName);
   writeProjectConfig(folder, projectName);
-  sayNext(io, folder, projectName, example);
+  const where = path.relative(io.cwd, folder);
+  const origin = example === undefined ? '' : `, from the example ${example}`;
+  io.out(`Created ${projectName} in ${folder}${origin}.\n\n${nextText(where, template, example)}`);
+}
+
+function refuseBoth({ lang, template, example, serverOnly }: InitFlags): void {
+  const refusal = (text: string) => new CliError(text, 2);
+  if (lang !== undefined && template !== undefined) {
+    throw refusal(
+      'Cannot specify both --template and --lang. Language is determined by the template.',
+    );
+  }
+  if (lang !== undefined && !['typescript', 'ts'].includes(lang)) {
+    throw refusal(`Modules are written in TypeScript; \`${lang}\` is not supported.`);
+  }
+  if (example !== undefined && template !== undefined) {
+    throw refusal('Cannot specify both --template and --example.');
+  }
+  if (serverOnly === true && template !== undefined && template !== 'basic') {
+    throw refusal(`--server-only is the template basic; leave out --template ${template}.`);
+  }
+}
+
+interface Choices {
+  readonly name: string | undefined;
+  readonly template: Template;
+}
+
+/** In a terminal, asks for what was not given; elsewhere the template is `basic`. */
+async function choicesOf(
+  session: Session,
+  name: string | undefined,
+  { template, lang, example, projectPath, serverOnly, nonInteractive }: InitFlags,
+): Promise<Choices> {
+  const { io } = session;
+  const chosen = typeof template === 'string' ? templateNamed(template) : undefined;
+  const isDecided = chosen !== undefined || lang !== undefined || serverOnly === true;
+  const asks =
+    io.isInteractive && io.showsResults && nonInteractive !== true && !session.answersYes('all');
+  if (!asks || example !== undefined) {
+    return { name, template: chosen ?? templateNamed('basic') };
+  }
+  // Loaded on demand: other commands start faster without the prompts.
+  const { askName, askTemplate } = await import('../ask-project.ts');
+  const isNamed = name !== undefined || projectPath !== undefined;
+  return {
+    name: isNamed ? name : await askName(),
+    template: chosen ?? (isDecided ? templateNamed('basic') : await askTemplate(allTemplates())),
+  };
 }
 
 /** Returns where a project is made, and its name: that of its folder, unless one is given. */
@@ -114,32 +148,6 @@ function isPathLike(name: string): boolean {
   return name === '.' || name === '..' || name.includes('/') || name.includes(path.sep);
 }
 
-function templateFolder({ template, lang }: InitFlags): string {
-  if (lang !== undefined && !['typescript', 'ts'].includes(lang)) {
-    throw new CliError(`Modules are written in TypeScript; \`${lang}\` is not supported.`, 2);
-  }
-  const id = typeof template === 'string' ? template : 'basic';
-  const folder = path.join(templates, id);
-  if (existsSync(folder) && !id.includes('..')) return folder;
-  throw new CliError(`No such template: ${id}. Available: ${readdirSync(templates).join(', ')}`);
-}
-
-/** Files that a package manager would rename or drop have other names in the template. */
-const renamed: readonly [from: string, to: string][] = [['gitignore', '.gitignore']];
-
-function fillIn(folder: string, name: string): void {
-  for (const [from, to] of renamed) {
-    const file = path.join(folder, from);
-    if (existsSync(path.join(folder, to))) rmSync(file, { force: true });
-    else if (existsSync(file)) renameSync(file, path.join(folder, to));
-  }
-  const manifest = path.join(folder, 'package.json');
-  const text = readFileSync(manifest, 'utf8')
-    .replaceAll('{{name}}', name)
-    .replaceAll('"{{reducerdb}}"', JSON.stringify(ownDependency(folder)));
-  writeFileSync(manifest, text);
-}
-
 /** Writes the shared configuration and, in a separate file, the database of this copy. */
 function writeProjectConfig(folder: string, name: string): void {
   const files = {
@@ -163,23 +171,28 @@ function slugOf(name: string): string {
   return slug;
 }
 
-function sayNext(io: Io, folder: string, name: string, example: string | undefined): void {
-  const where = path.relative(io.cwd, folder);
+/** What to do with the new project, in `where`: its folder from the current one. */
+function nextText(where: string, { parts }: Template, example: string | undefined): string {
+  const enter = where === '' ? '' : `  cd ${where}\n`;
   if (example !== undefined) {
-    io.out(`Created ${name} in ${folder}, from the example ${example}.
+    return `Next:
+${enter}  npm install
 
-Next: ${where === '' ? '' : `cd ${where}, `}npm install, and see README.md there.
-With a service running (reducerdb start), \`reducerdb publish\` puts its module into the database of
-service.local.json.`);
-    return;
+See README.md there. With a service running (reducerdb start), \`reducerdb publish\` puts its module
+into the database of service.local.json.`;
   }
-  io.out(`Created ${name} in ${folder}.
-
-Next, with a service running (reducerdb start):
-${where === '' ? '' : `  cd ${where}\n`}  reducerdb publish
+  if (!parts.includes('shared/module')) {
+    return `Next, with a service running (reducerdb start):
+${enter}  reducerdb publish
   reducerdb call add_task "write a reducer"
   reducerdb sql "SELECT * FROM task"
 
 The module is src/index.ts; service.local.json names its database.
-Run \`npm install\` there for type checks in publish and in your editor.`);
+Run \`npm install\` there for type checks in publish and in your editor.`;
+  }
+  return `Next:
+${enter}  npm install
+  npm run dev
+
+README.md says what is where.`;
 }
