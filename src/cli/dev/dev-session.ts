@@ -187,7 +187,7 @@ export class DevSession {
     if (before !== '' && before !== this.#schema && !isReset) await this.#nameChanges();
     if (before !== this.#schema && this.#options.writesBindings) await this.#writeBindings();
     this.#follow();
-    await this.#seed(result.identity, isReset);
+    await this.#seed(result.identity, isReset || result.isCreated);
   }
 
   /** Names what has become of the tables, in one line. */
@@ -222,14 +222,19 @@ export class DevSession {
     });
   }
 
-  /** Runs the seed on a database without rows, once. */
-  async #seed(identity: string, isReset: boolean): Promise<void> {
+  /**
+   * Runs the seed on a database without rows, once. A new one is empty whatever is counted: a module
+   * may have rows of its own from `init`, and rows of the connections that are open.
+   */
+  async #seed(identity: string, isNew: boolean): Promise<void> {
     const { io, screen, project, place, server } = this.#options;
     const file = seedFile(place.root, project.module);
-    if (file === undefined || (!isReset && place.seeded === identity)) return;
+    if (file === undefined || (!isNew && place.seeded === identity)) return;
     const api = await server.api();
-    const counts = await countRows(api, project.database, definitionFromSchema(this.#schema));
-    if (totalOf(counts) > 0) return;
+    if (!isNew) {
+      const counts = await countRows(api, project.database, definitionFromSchema(this.#schema));
+      if (totalOf(counts) > 0) return;
+    }
     const shown = path.relative(place.root, file);
     const isDone = await runSeed({
       root: place.root,
