@@ -1,5 +1,6 @@
-import { unreachable } from '../assert.ts';
+import { assert, unreachable } from '../assert.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
+import { OutdatedUse, useFunction } from './broken-clients.ts';
 import { endConnection, openConnection } from './connections.ts';
 import { type DatabaseCore, requireSpace } from './core.ts';
 import type { PausedRows } from './live/paused-rows.ts';
@@ -19,7 +20,7 @@ import { tableFigures } from './table-figures.ts';
 import type { Ticket } from './ticket.ts';
 import type { Exports } from './transfer/exports.ts';
 import { runImport } from './transfer/run-import.ts';
-import type { DatabaseReply, TicketedRequest, TurnResult } from './turn.ts';
+import type { DatabaseReply, DatabaseRequest, TicketedRequest, TurnResult } from './turn.ts';
 import { watchFigures } from './watch-figures.ts';
 
 /** The parts of the actor that requests act on. */
@@ -46,12 +47,51 @@ export function answerRequest(
   work: TicketedRequest,
   results: TurnResult[],
 ): DatabaseReply | undefined {
-  if (parts.core.full === undefined) return answer(parts, work, results);
   try {
     return answer(parts, work, results);
   } catch (error) {
+    if (error instanceof OutdatedUse) return outdated(parts, work, results);
+    if (parts.core.full === undefined) throw error;
     return refusedReply(error);
   }
+}
+
+/** Ends the connection of a request that uses what has changed since it was opened. */
+function outdated(
+  parts: Answering,
+  { ticket, request, acceptedMicros }: TicketedRequest,
+  results: TurnResult[],
+): DatabaseReply {
+  const connectionId = connectionOf(request);
+  assert(connectionId !== undefined, 'only an open connection can be outdated');
+  leave(parts, ticket, connectionId, results);
+  endConnection(parts.core, connectionId, acceptedMicros);
+  return { kind: 'outdated' };
+}
+
+function connectionOf(request: DatabaseRequest): ConnectionNumber | undefined {
+  switch (request.kind) {
+    case 'call':
+      return request.call.connection.id;
+    case 'procedure':
+      return request.procedure.connection.id;
+    case 'subscribe':
+    case 'oneOff':
+      return request.connection.connectionId;
+    default:
+      return undefined;
+  }
+}
+
+/** What runs for a connection that ends is cancelled. */
+function leave(
+  parts: Answering,
+  ticket: Ticket,
+  connectionId: ConnectionNumber,
+  results: TurnResult[],
+): void {
+  parts.procedures.cancelOf(connectionId);
+  cancelReads(parts, ticket, connectionId, results);
 }
 
 function answer(
@@ -62,8 +102,10 @@ function answer(
   const { core, hash, procedures, snapshots } = parts;
   switch (request.kind) {
     case 'call':
+      useFunction(core, request.call.connection, request.call.reducer);
       return { kind: 'called', outcome: runCall(core, request.call, acceptedMicros) };
     case 'procedure':
+      useFunction(core, request.procedure.connection, request.procedure.procedure);
       return procedures.start(ticket, request.procedure, acceptedMicros);
     case 'handler':
       return procedures.startHandler(ticket, request.handler, acceptedMicros);
@@ -98,8 +140,7 @@ function answer(
     case 'connect':
       return openConnection(core, request, acceptedMicros);
     case 'disconnect':
-      procedures.cancelOf(request.connectionId);
-      cancelReads(parts, ticket, request.connectionId, results);
+      leave(parts, ticket, request.connectionId, results);
       return endConnection(core, request.connectionId, acceptedMicros);
     case 'subscribe': {
       const outcome = subscribe(core, request, acceptedMicros);

@@ -20,7 +20,8 @@ export function openConnection(
   const open = { identity, jwtPayload, isReadOnly: rights.isReadOnly };
   const connecting = { ...open, connectionId, timestampMicros };
   const refusal = letIn(core, connecting, open.isReadOnly);
-  if (refusal === undefined) connections.set(connectionId, open);
+  const { offset: since } = core.store;
+  if (refusal === undefined) connections.set(connectionId, { ...open, rights, since });
   return { kind: 'connected', refusal };
 }
 
@@ -35,6 +36,7 @@ export function endConnection(
   if (open !== undefined) {
     live.dropConnection(core, connectionId, timestampMicros);
     connections.delete(connectionId);
+    if (connections.size === 0) core.changedParts.clear();
     const leaving = { ...open, connectionId, timestampMicros };
     if (open.isReadOnly !== true && full === undefined) disconnectClient(core, leaving);
   }

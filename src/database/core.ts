@@ -4,10 +4,13 @@ import type { SnapshotPlace } from '../log/snapshot.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
 import type { ModuleEnv } from '../module/module-env.ts';
 import { firstUserId } from '../schema/system-tables.ts';
+import type { Rights } from '../sql/rights.ts';
 import type { ChangeSet } from '../store/change-set.ts';
+import type { CommitOffset } from '../store/commit-offset.ts';
 import type { Store } from '../store/store.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity, DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.ts';
+import type { ChangedParts, UsedPart } from './changed-parts.ts';
 import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
 import type { KeptOutcomes } from './kept-outcomes.ts';
@@ -34,7 +37,9 @@ export interface DatabaseCore {
   /** Time limit of one SQL statement (wall clock), in milliseconds. */
   readonly statementMillisMax: number;
   /** Connections that `connect` opened, by connection id. */
-  readonly connections: Map<ConnectionNumber, ConnectedClient>;
+  readonly connections: Map<ConnectionNumber, OpenClient>;
+  /** What has changed since some of them were opened. */
+  readonly changedParts: ChangedParts;
   /** Writes a line into the module's log; `lines` does the writing. */
   readonly report: (line: ModuleLogLine) => void;
   readonly lines: ModuleLines;
@@ -73,6 +78,15 @@ export interface ConnectedClient {
   readonly jwtPayload: string;
   /** True if the connection was let in without leaving a trace. */
   readonly isReadOnly?: boolean;
+}
+
+/** A connection that stays until its client leaves or an update ends it. */
+export interface OpenClient extends ConnectedClient {
+  readonly rights: Rights;
+  /** The last commit when it was opened: its client knows the program that served then. */
+  readonly since: CommitOffset;
+  /** What it has called, and read besides its query sets; absent: nothing. */
+  uses?: Set<UsedPart>;
 }
 
 /** Called before a transaction to be kept: throws `Refusal` when the disk has no space for it. */

@@ -150,9 +150,9 @@ export class Database {
       refuse: (ticket, error) => this.#refuse(ticket, error),
       begin: (ticket, resultsBefore) => this.#begin(ticket, resultsBefore),
       stopReads: () => this.#longReads.stopAll(),
-      replaced: (endsConnections) => this.#procedures.replaced(endsConnections),
-      updated: (endsConnections) => {
-        return { kind: 'updated', description: this.description, endsConnections };
+      replaced: (ended) => this.#procedures.replaced(ended),
+      updated: ({ breaksClients: endsConnections, ended }) => {
+        return { kind: 'updated', description: this.description, endsConnections, ended };
       },
       wake: () => this.#wake(),
       makeAlarm: this.#around.makeAlarm,

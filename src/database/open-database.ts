@@ -22,6 +22,7 @@ import { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { noConnection } from '../values/connection-number.ts';
 import { asCaller, type DatabaseIdentity, type OwnerIdentity } from '../values/identity-roles.ts';
+import { ChangedParts } from './changed-parts.ts';
 import type { Clock } from './clock.ts';
 import type { DatabaseCore } from './core.ts';
 import { Database, type DatabaseSurroundings } from './database.ts';
@@ -242,7 +243,6 @@ function coreOf(
 ): Omit<DatabaseCore, 'lastMicros'> {
   const { identity, ownerIdentity, clock, entropy, statementMillisMax } = options;
   const { report, lines, warn } = options;
-  const connections = new Map();
   return {
     identity,
     owner: ownerIdentity,
@@ -255,7 +255,8 @@ function coreOf(
     lines,
     warn,
     program,
-    connections,
+    connections: new Map(),
+    changedParts: new ChangedParts(),
     views: viewsOf(options, store, program),
     live: new Subscriptions(program.sql, clock),
     schedules: schedulesOf(options, store, program),

@@ -13,6 +13,8 @@ export interface TrialReport {
   readonly assertions: readonly TrialAssertion[];
   /** Why the publish would fail, as it would say itself; `undefined`: it would not. */
   readonly failure: string | undefined;
+  /** Open connections that the publish would end: clients whose queries or calls it breaks. */
+  readonly clients: number;
   /** Bytes that are needed beside those that the database has, at the peak. */
   readonly memoryBytes: number;
   /** How long it took, in milliseconds; a publish needs about the same. */

@@ -146,11 +146,15 @@ export type DatabaseReply =
       readonly queries: readonly number[];
     }
   | { readonly kind: 'program'; readonly program: ProgramSource }
-  /** `endsConnections`: the change breaks clients, so every open connection was ended. */
+  /** The program that its connection knew has changed in what the request uses: it was ended. */
+  | { readonly kind: 'outdated' }
   | {
       readonly kind: 'updated';
       readonly description: DatabaseDescription;
+      /** Whether the change breaks clients. */
       readonly endsConnections: boolean;
+      /** Open connections that were ended: those of clients that it breaks. */
+      readonly ended: readonly ConnectionNumber[];
     }
   /** Answers an update that was a trial. */
   | { readonly kind: 'tried'; readonly report: TrialReport }

@@ -14,11 +14,19 @@ import type { SqlSchema } from '../sql/schema.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import { type Migration, MigrationError } from '../store/migrate.ts';
-import { noConnection } from '../values/connection-number.ts';
+import { type ConnectionNumber, noConnection } from '../values/connection-number.ts';
 import { asCaller } from '../values/identity-roles.ts';
+import { brokenClients, endBrokenClients } from './broken-clients.ts';
+import {
+  type BrokenParts,
+  brokenParts,
+  catalogAfter,
+  nothingBroken,
+  rewrittenTables,
+  type SeenProgram,
+} from './broken-parts.ts';
 import { type DatabaseCore, requireSpace } from './core.ts';
 import { hostLine } from './host-line.ts';
-import { connectedClients, disconnectClient } from './lifecycle.ts';
 import { MigrationRun, type MigrationRunOptions } from './migrations/migration-run.ts';
 import { appliedMigrations, markMigrations } from './migrations/migration-table.ts';
 import type { PreparedMigration } from './migrations/prepared-migration.ts';
@@ -95,22 +103,28 @@ export function allowUpdate(core: DatabaseCore, update: ProgramUpdate): AllowedU
   }
 }
 
+/** What an update did to connected clients. */
+export interface AppliedUpdate {
+  readonly breaksClients: boolean;
+  /** Connections that were ended. */
+  readonly ended: readonly ConnectionNumber[];
+}
+
 /**
  * Migrates, and swaps the program: one record, one offset. `run`: a migration of whose rows some
- * were taken already. Returns whether clients had to be disconnected. If it throws `Refusal`,
- * nothing has changed, and the new runner is disposed.
+ * were taken already. If it throws `Refusal`, nothing has changed, and the new runner is disposed.
  */
 export function applyUpdate(
   core: DatabaseCore,
   { update, plan }: AllowedUpdate,
   run?: MigrationRun,
-): boolean {
+): AppliedUpdate {
   const { loaded } = update;
   try {
     update.stopReads();
     if (plan.kind === 'automatic')
-      return commitUpdate(core, update, plainUpdate(core, loaded, plan));
-    return commitUpdate(core, update, declaredUpdate(core, update, plan, run));
+      return commitUpdate(core, update, plan, plainUpdate(core, loaded, plan));
+    return commitUpdate(core, update, plan, declaredUpdate(core, update, plan, run));
   } catch (error) {
     run?.cancel();
     loaded.runner.dispose();
@@ -118,15 +132,26 @@ export function applyUpdate(
   }
 }
 
+/** An update that has a plan. */
+export interface TriedUpdate {
+  readonly plan: AllowedUpdate['plan'];
+  readonly broken: BrokenParts;
+}
+
 /**
  * The plan of an update that is only tried. Throws `Refusal`, and disposes the runner, if there is
  * none, or if an automatic one fails.
  */
-export function tryUpdate(core: DatabaseCore, loaded: LoadedProgram): AllowedUpdate['plan'] {
+export function tryUpdate(core: DatabaseCore, loaded: LoadedProgram): TriedUpdate {
+  const { definition } = loaded;
   try {
-    const plan = requirePlan(core, loaded.definition);
+    const plan = requirePlan(core, definition);
+    const { catalog: before } = core.store;
+    const catalog =
+      plan.kind === 'declared' ? catalogAfter(plan, before) : catalogOf(definition, before);
+    const sql = checkedSchema(core, definition, catalog);
     if (plan.kind === 'automatic') plainUpdate(core, loaded, plan);
-    return plan;
+    return { plan, broken: whatBreaks(core, plan, { definition, sql }) };
   } catch (error) {
     loaded.runner.dispose();
     throw error;
@@ -182,7 +207,6 @@ export function schemaChangeOf(
 
 /** What an update does to the tables; nothing has happened yet. */
 interface PreparedUpdate {
-  readonly breaksClients: boolean;
   readonly sql: SqlSchema;
   readonly schema: SchemaChange;
   readonly migration: Migration;
@@ -200,14 +224,14 @@ interface DeclaredChange {
 function plainUpdate(
   core: DatabaseCore,
   loaded: LoadedProgram,
-  { steps, breaksClients }: Extract<MigrationPlan, { readonly kind: 'automatic' }>,
+  { steps }: Extract<MigrationPlan, { readonly kind: 'automatic' }>,
 ): PreparedUpdate {
   const before = core.store.catalog;
   const catalog = catalogOf(loaded.definition, before);
   const sql = checkedSchema(core, loaded.definition, catalog);
   const schema = schemaChangeOf(loaded, catalog, before, steps);
   const migration = prepare(core, catalog, addedDefaults(steps, catalog));
-  return { breaksClients, sql, schema, migration, lines: linesOf(steps) };
+  return { sql, schema, migration, lines: linesOf(steps) };
 }
 
 /** Carries out what is left of a declared migration, beside the tables that serve. */
@@ -229,8 +253,7 @@ function declaredUpdate(
   const applied = plan.added.map(({ id }) => `Applied migration \`${id}\``);
   const removed = plan.removed.map((id) => `Undid migration \`${id}\``);
   const lines = [...steps, ...applied, ...removed];
-  const { breaksClients } = plan;
-  return { breaksClients, sql, schema, migration, lines, declared: { prepared, plan } };
+  return { sql, schema, migration, lines, declared: { prepared, plan } };
 }
 
 /** A migration on the way back is carried out by the program that declares it. */
@@ -247,12 +270,16 @@ export function runOptionsOf(
 function commitUpdate(
   core: DatabaseCore,
   { loaded, timestampMicros }: ProgramUpdate,
-  { breaksClients, sql, schema, migration, lines, declared }: PreparedUpdate,
-): boolean {
+  plan: AllowedUpdate['plan'],
+  { sql, schema, migration, lines, declared }: PreparedUpdate,
+): AppliedUpdate {
   const { log, program: old } = core;
+  const { breaksClients } = plan;
+  const broken = whatBreaks(core, plan, { definition: loaded.definition, sql });
+  const ended = brokenClients(core, broken);
   const offset = migration.apply();
   const views = viewProgramOf(loaded.runner, loaded.definition, sql);
-  const viewChanges = replaceViews(core, views, migration, breaksClients);
+  const viewChanges = replaceViews(core, views, migration);
   const nowMicros = microsOf(timestampMicros);
   const rewritten = declared?.prepared.rewritten;
   const schedules = migrateSchedules(core, loaded.definition, nowMicros, rewritten);
@@ -262,7 +289,9 @@ function commitUpdate(
   log.appendSchema(offset, schema, changes, inputs, declared?.prepared.tables);
   core.program = programOf(loaded, { ...core, schemaVersion: offset, sql });
   old.runner.dispose();
-  replaceLive(core, viewChanges, breaksClients, timestampMicros);
+  core.changedParts.note(broken, offset);
+  for (const id of ended) core.live.dropConnection(core, id, timestampMicros);
+  replaceLive(core, viewChanges, keptChanges(offset, declared?.prepared), timestampMicros);
   core.report(hostLine('info', `Updated program to ${loaded.hash}`));
   for (const text of lines) core.report(hostLine('info', text));
   const { definition } = loaded;
@@ -272,9 +301,30 @@ function commitUpdate(
     ...ignoredRouteWarnings(definition),
   ];
   for (const text of warnings) core.report(hostLine('warn', text));
-  if (breaksClients) endConnections(core, timestampMicros);
+  endBrokenClients(core, ended, timestampMicros);
   core.report(hostLine('info', 'Database updated'));
-  return breaksClients;
+  return { breaksClients, ended };
+}
+
+/** What a plan changes for clients of the program that serves. */
+export function whatBreaks(
+  { program, store }: DatabaseCore,
+  plan: AllowedUpdate['plan'],
+  after: SeenProgram,
+): BrokenParts {
+  if (!plan.breaksClients) return nothingBroken;
+  const isDeclared = plan.kind === 'declared';
+  return brokenParts(program, after, isDeclared ? rewrittenTables(plan, store.catalog) : new Set());
+}
+
+/** The changed rows of tables that a migration has kept: clients that watch them stay. */
+function keptChanges(
+  offset: CommitOffset,
+  prepared: PreparedMigration | undefined,
+): ChangeSet | undefined {
+  if (prepared === undefined) return undefined;
+  const tables = prepared.changes.filter(({ tableId }) => !prepared.rewritten.has(tableId));
+  return tables.length === 0 ? undefined : { offset, tables, sequences: prepared.sequences };
 }
 
 /** The rows that say which migrations the database has, in the transaction of the update. */
@@ -358,16 +408,15 @@ export function orFailed<Result>(core: DatabaseCore, work: () => Result): Result
 
 /**
  * Evaluates live views with the new program over the new tables. If one fails, the migration is
- * undone. Clients that are disconnected take their views with them.
+ * undone.
  */
 function replaceViews(
   core: DatabaseCore,
   program: ViewProgram,
   migration: Migration,
-  breaksClients: boolean,
 ): readonly ViewChange[] {
   const { views } = core;
-  const failure = views.replaceProgram(program, breaksClients);
+  const failure = views.replaceProgram(program);
   if (failure === undefined) return views.commit();
   views.rollback();
   migration.revert();
@@ -378,15 +427,14 @@ function replaceViews(
 function replaceLive(
   core: DatabaseCore,
   views: readonly ViewChange[],
-  breaksClients: boolean,
+  changes: ChangeSet | undefined,
   timestampMicros: bigint,
 ): void {
   const { live } = core;
-  if (breaksClients) live.dropEverything(core, timestampMicros);
   live.queries.replaceSchema(core.program.sql);
   const isNewSchema = true;
   live.committed(core, {
-    changes: undefined,
+    changes,
     views,
     timestampMicros,
     isOfCall: false,
@@ -401,14 +449,6 @@ function updateFailed({ report }: DatabaseCore, { message }: Error): Refusal {
 
 function linesOf(steps: readonly MigrationStep[]): string[] {
   return steps.flatMap((step) => logLineOf(step) ?? []);
-}
-
-/** A breaking change ends every connection; the new program runs `client_disconnected`. */
-function endConnections(core: DatabaseCore, timestampMicros: bigint): void {
-  core.connections.clear();
-  for (const client of connectedClients(core)) {
-    disconnectClient(core, { ...client, timestampMicros });
-  }
 }
 
 function inputsOf(core: DatabaseCore, timestampMicros: bigint): CommitInputs {

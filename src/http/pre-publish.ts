@@ -54,10 +54,9 @@ async function trialMembers(
   { database, plan, program }: Planned,
 ): Promise<string[]> {
   if (plan.kind === 'manual') return [];
-  const { breaksClients } = plan;
   const by = callerOf(exchange);
-  const asked = { program, breaksClients };
-  return [`"trial":${trialJson(await host.plans.trial(by, database, asked, exchange.abandoned))}`];
+  const trial = await host.plans.trial(by, database, program, exchange.abandoned);
+  return [`"trial":${trialJson(trial)}`];
 }
 
 async function definitionMembers(

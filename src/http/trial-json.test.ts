@@ -26,7 +26,6 @@ it('[living 5.10] a trial is JSON with rows before and after by their own defini
   const json = trialJson({
     old,
     sampled: next,
-    clients: 3,
     report: {
       tables: [
         {
@@ -47,6 +46,7 @@ it('[living 5.10] a trial is JSON with rows before and after by their own defini
       sampledTo: 0,
       assertions: [{ migration: '0001-x', text: 'fine', holds: true }],
       failure: undefined,
+      clients: 3,
       memoryBytes: 4096,
       millis: 1.5,
       isOnline: false,

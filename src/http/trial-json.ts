@@ -12,14 +12,12 @@ export interface ShownTrial {
   readonly old: ModuleDefinition;
   /** The definition that the rows of the samples have come to. */
   readonly sampled: ModuleDefinition;
-  /** Connections that the publish would end. */
-  readonly clients: number;
 }
 
 /** The account of a trial run as JSON; rows are objects in the plain form. */
-export function trialJson({ report, old, sampled, clients }: ShownTrial): string {
+export function trialJson({ report, old, sampled }: ShownTrial): string {
   const [before, after] = [new RowTexts(old), new RowTexts(sampled)];
-  const { conflicts, assertions, failure, memoryBytes, millis, isOnline } = report;
+  const { conflicts, assertions, failure, clients, memoryBytes, millis, isOnline } = report;
   const tables = report.tables.map((table) => tableJson(table, before, after));
   const rest = {
     conflicts,

@@ -174,6 +174,7 @@ export class LiveQueries {
     const made: LiveQuery = {
       number: this.#lastNumber,
       ...{ key, sql, rights, identity, dialect, table, operator, views, schema },
+      tables: query.tableIds,
       useCount: 1,
       bytes: 0,
       evaluations: 0,
@@ -335,6 +336,7 @@ export class LiveQueries {
     }
     this.#unwatch(query);
     query.operator = operator;
+    query.tables = prepared.tableIds;
     query.schema = this.#schema;
     this.#watch(query);
     this.#charge(query);

@@ -1,4 +1,4 @@
-import type { ViewId } from '../schema/ids.ts';
+import type { TableId, ViewId } from '../schema/ids.ts';
 import type { Rights } from '../sql/rights.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { LiveOperator } from './live-operator.ts';
@@ -18,6 +18,8 @@ export interface LiveQuery {
   /** The name under which its rows are sent. */
   readonly table: RowsName;
   operator: LiveOperator;
+  /** The tables and views that it reads. */
+  tables: readonly TableId[];
   /** Views that it reads; they are held while it is watched. */
   views: readonly ViewId[];
   schema: LiveSchema;

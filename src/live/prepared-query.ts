@@ -88,6 +88,11 @@ export class PreparedQuery {
     return tablesOf(this.reads).map(({ name }) => name);
   }
 
+  /** Ids of the tables and views that it reads. */
+  get tableIds(): readonly TableId[] {
+    return tablesOf(this.reads).map(({ id }) => id);
+  }
+
   /** Whether callers with the same rights may see different rows. */
   get isOfCaller(): boolean {
     const hasSender = this.reads.some(({ parameters }) => parameters.length > 0);

@@ -30,7 +30,10 @@ export class CoreClients {
   connect(identity = ownerIdentity, dialect: QueryDialect = 'subscription'): CoreClient {
     this.#lastId += 1n;
     const id = connectionNumber(this.#lastId);
-    this.database.core.connections.set(id, { identity: callerIdentity(identity), jwtPayload: '' });
+    const { connections, store } = this.database.core;
+    const rights = identity === ownerIdentity ? ownerRights : strangerRights;
+    const client = { identity: callerIdentity(identity), jwtPayload: '', rights };
+    connections.set(id, { ...client, since: store.offset });
     return new CoreClient(this.database, identity, { id, dialect, handedOut: this.#handedOut });
   }
 

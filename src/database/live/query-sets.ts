@@ -60,10 +60,20 @@ export class QuerySets {
     return taken;
   }
 
-  /** Removes all sets and returns them. */
-  takeAll(): readonly QuerySet[] {
-    const taken = [...this.#byConnection.values()].flatMap((sets) => [...sets.values()]);
-    this.#byConnection.clear();
-    return taken;
+  /** The connections that watch such a query. */
+  connectionsWith(isMeant: (query: LiveQuery) => boolean): Set<ConnectionNumber> {
+    const known = new Map<LiveQuery, boolean>();
+    const isOne = (query: LiveQuery): boolean => {
+      const answer = known.get(query) ?? isMeant(query);
+      known.set(query, answer);
+      return answer;
+    };
+    const found = new Set<ConnectionNumber>();
+    for (const [connectionId, sets] of this.#byConnection) {
+      for (const { queries } of sets.values()) {
+        if (queries.some(isOne)) found.add(connectionId);
+      }
+    }
+    return found;
   }
 }

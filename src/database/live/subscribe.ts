@@ -10,6 +10,7 @@ import { invalid, overBudget, SqlFailure } from '../../sql/failure.ts';
 import type { StatementCaller } from '../../sql/rights.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
+import { requireCurrent, useTables } from '../broken-clients.ts';
 import type { DatabaseCore } from '../core.ts';
 import {
   type Caller,
@@ -94,6 +95,7 @@ export function answerOnce(
     requireOpen(core, connectionId);
     const { schema } = core.live.queries;
     const query = prepareIn(dialect, { sql: sql.trim(), rights: caller.rights, schema }, false);
+    useTables(core, connectionId, query.tableIds);
     prepareViews(core, query.views, caller.identity, nowMicros);
     const reader = readerFor(core, caller, nowMicros);
     reader.requireWithinLimit([query]);
@@ -141,6 +143,7 @@ class NewSet {
     requireOpen(this.#core, connectionId);
     this.#requireNewId();
     const prepared = this.#prepare();
+    for (const { tableIds } of prepared) requireCurrent(this.#core, connectionId, tableIds);
     const held: PreparedQuery[] = [];
     try {
       for (const query of prepared) {

@@ -109,11 +109,6 @@ export class Subscriptions {
     this.#dropAll(sources, this.sets.takeConnection(connectionId), nowMicros);
   }
 
-  /** Drops everything because all connections are ended. */
-  dropEverything(sources: LiveSources, nowMicros: bigint): void {
-    this.#dropAll(sources, this.sets.takeAll(), nowMicros);
-  }
-
   #dropAll(sources: LiveSources, sets: readonly QuerySet[], nowMicros: bigint): void {
     for (const set of sets) this.drop(sources, set, nowMicros);
   }

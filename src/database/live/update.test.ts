@@ -110,13 +110,18 @@ describe('[subscriptions 13] an update of the program', () => {
     expect(database.core.live.queries.counters.reruns).toBe(1);
   });
 
-  it('drops everything when it breaks clients', async () => {
+  it('[living 5.9] drops all sets of connections that it breaks, and no others', async () => {
     const { database, clients, update } = await opened();
-    const client = clients.connect(ada);
-    client.subscribe(1, 'SELECT * FROM late', 'SELECT * FROM room');
+    const [broken, whole] = [clients.connect(ada), clients.connect(ada)];
+    broken.subscribe(1, 'SELECT * FROM note');
+    broken.subscribe(2, 'SELECT * FROM room');
+    whole.subscribe(1, 'SELECT * FROM late');
     await update({ more: ', age: t.u32().default(0)' });
     expect(clients.take()).toEqual([]);
-    expect(database.core.live.queries.count).toBe(0);
-    expect(database.core.views.count).toBe(0);
+    expect([...database.core.connections.keys()]).toEqual([whole.connectionId]);
+    expect(database.core.live.queries.count).toBe(1);
+    expect(database.core.views.count).toBe(1);
+    database.run('put', 3, 1, 'new');
+    expect(clients.take()).toHaveLength(1);
   });
 });

@@ -3,6 +3,8 @@ import type { MigratedRows } from '../../module/migration-call.ts';
 import type { DeclaredPlan } from '../../schema/declared-plan.ts';
 import type { PlannedTable } from '../../schema/planned-table.ts';
 import type { Store } from '../../store/store.ts';
+import { brokenClients } from '../broken-clients.ts';
+import type { BrokenParts } from '../broken-parts.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { TrialAssertion, TrialReport, TrialSample, TrialTable } from '../trial-report.ts';
 import { MigrationConflictError } from './migration-failure.ts';
@@ -13,6 +15,7 @@ import type { Workshop } from './workshop.ts';
 export class Trial {
   readonly #core: DatabaseCore;
   readonly #plan: DeclaredPlan | undefined;
+  readonly #broken: BrokenParts;
   readonly #startedAt: number;
   readonly #before: ReadonlyMap<string, number>;
   readonly #memoryBytes: number;
@@ -20,9 +23,10 @@ export class Trial {
   readonly #assertions: TrialAssertion[] = [];
 
   /** `plan`: `undefined` where nothing is declared. */
-  constructor(core: DatabaseCore, plan: DeclaredPlan | undefined) {
+  constructor(core: DatabaseCore, plan: DeclaredPlan | undefined, broken: BrokenParts) {
     this.#core = core;
     this.#plan = plan;
+    this.#broken = broken;
     this.#startedAt = core.clock.monotonicMillis();
     this.#before = rowCounts(core.store);
     this.#memoryBytes = plan === undefined ? 0 : neededBytes(core.store, plan);
@@ -61,6 +65,7 @@ export class Trial {
       conflicts: failure instanceof MigrationConflictError ? failure.conflicts : [],
       assertions: this.#assertions,
       failure: failure?.message ?? refutedText,
+      clients: brokenClients(this.#core, this.#broken).length,
       memoryBytes: this.#memoryBytes,
       millis: this.#core.clock.monotonicMillis() - this.#startedAt,
       isOnline,

@@ -12,6 +12,7 @@ import type { MigrationProgress } from '../trial-report.ts';
 import type { DatabaseReply, TurnResult, UpdateRequest } from '../turn.ts';
 import {
   type AllowedUpdate,
+  type AppliedUpdate,
   allowUpdate,
   applyUpdate,
   loadUpdate,
@@ -42,8 +43,8 @@ export interface UpdatesOwner {
   readonly begin: (ticket: Ticket, resultsBefore: number) => void;
   /** Ends the reads that have paused. */
   readonly stopReads: () => readonly TurnResult[];
-  readonly replaced: (endsConnections: boolean) => void;
-  readonly updated: (endsConnections: boolean) => DatabaseReply;
+  readonly replaced: (ended: AppliedUpdate['ended']) => void;
+  readonly updated: (applied: AppliedUpdate) => DatabaseReply;
   readonly wake: () => void;
   readonly makeAlarm?: MakeAlarm | undefined;
 }
@@ -135,7 +136,7 @@ export class Updates {
       if (this.#running !== undefined) throw refusal('migration.running', runningText);
       if (work.request.isTrial === true) return this.#try(work);
       const allowed = allowUpdate(this.#core, this.#updateOf(work, results));
-      if (allowed === undefined) return this.#owner.updated(false);
+      if (allowed === undefined) return this.#owner.updated({ breaksClients: false, ended: [] });
       const { plan } = allowed;
       if (plan.kind === 'declared') this.#requireMemory(work, plan);
       const run = plan.kind === 'declared' ? this.#runOf(work, plan) : undefined;
@@ -230,14 +231,14 @@ export class Updates {
   }
 
   #apply(allowed: AllowedUpdate, run?: MigrationRun): DatabaseReply {
-    const endsConnections = applyUpdate(this.#core, allowed, run);
-    this.#owner.replaced(endsConnections);
-    return this.#owner.updated(endsConnections);
+    const applied = applyUpdate(this.#core, allowed, run);
+    this.#owner.replaced(applied.ended);
+    return this.#owner.updated(applied);
   }
 
   #try(work: PreparedUpdate): DatabaseReply | undefined {
-    const plan = tryUpdate(this.#core, work.loaded);
-    const trial = new Trial(this.#core, plan.kind === 'declared' ? plan : undefined);
+    const { plan, broken } = tryUpdate(this.#core, work.loaded);
+    const trial = new Trial(this.#core, plan.kind === 'declared' ? plan : undefined, broken);
     if (plan.kind === 'declared') this.#requireMemory(work, plan);
     const run = plan.kind === 'declared' ? this.#runOf(work, plan, trial) : undefined;
     if (run === undefined || !run.isLarge) return this.#tried({ work, run, trial });

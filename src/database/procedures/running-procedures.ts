@@ -184,9 +184,12 @@ export class RunningProcedures {
     }
   }
 
-  /** `endsConnections`: also those that were opened for one call. */
-  replaced(endsConnections: boolean): void {
-    if (endsConnections) for (const call of this.#calls.values()) call.hasLeft = true;
+  /** `ended`: the connections that ended with the program from before. */
+  replaced(ended: readonly ConnectionNumber[]): void {
+    const gone = new Set(ended);
+    for (const call of this.#calls.values()) {
+      if (gone.has(call.connectionId)) call.hasLeft = true;
+    }
     this.#desk?.replaced();
   }
 

@@ -222,14 +222,13 @@ export class ViewInstances {
   /**
    * Switches to another program, for whose tables the store is ready. Its code may have changed any
    * result, so every instance whose view still exists, with the same id, is evaluated again; the
-   * others are dropped, and with `dropsAll` so are all. `commit` or `rollback` follows. Returns why
-   * a view failed.
+   * others are dropped. `commit` or `rollback` follows. Returns why a view failed.
    */
-  replaceProgram(program: ViewProgram, dropsAll: boolean): ViewFailure | undefined {
+  replaceProgram(program: ViewProgram): ViewFailure | undefined {
     assert(this.#open === undefined, 'one transaction at a time');
     const open = this.#begin(program);
     for (const instance of this.#instances.values()) {
-      if (dropsAll || !program.views.has(instance.viewId)) {
+      if (!program.views.has(instance.viewId)) {
         open.failed.push(instance);
         continue;
       }

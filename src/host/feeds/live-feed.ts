@@ -225,6 +225,10 @@ export class LiveFeed implements LiveConnection {
     }
     if (request.kind === 'disconnect') return;
     this.#settle();
+    if (reply.kind === 'outdated') {
+      this.endAfterEvents('schema');
+      return;
+    }
     const event = this.#eventOf(request, reply, timestampMicros);
     if (this.#queue.isPromised(request)) this.#keep(request, event);
     else this.#push(event);

@@ -3,6 +3,7 @@ import type { SetId } from '../../database/live/set-id.ts';
 import type { TurnReport } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate, RowChanges } from '../../live/live-update.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveEnd, LiveEvent, LiveOptions, LiveSink, UpdatedEvent } from './live-connection.ts';
 import { type FeedOwner, LiveFeed } from './live-feed.ts';
 import type { Outbox } from './outbox.ts';
@@ -177,9 +178,13 @@ export class LiveFeeds {
     return held;
   }
 
-  /** Ends admitted connections, after the events that they have so far. */
-  endOpen(reason: LiveEnd): void {
-    for (const feed of this.#feeds) if (feed.isOpen) feed.endAfterEvents(reason);
+  /** Ends these admitted connections, after the events that they have so far. */
+  endOpen(ids: readonly ConnectionNumber[], reason: LiveEnd): void {
+    const ended = new Set(ids);
+    if (ended.size === 0) return;
+    for (const feed of this.#feeds) {
+      if (feed.isOpen && ended.has(feed.options.connectionId)) feed.endAfterEvents(reason);
+    }
   }
 
   /** Ends the connections of an actor that is gone; those that it never had go on. */

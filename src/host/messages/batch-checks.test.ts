@@ -137,7 +137,7 @@ describe('a batch', () => {
   });
 
   it('has structured replies of known kinds', () => {
-    const updated = { kind: 'updated', description, endsConnections: true };
+    const updated = { kind: 'updated', description, endsConnections: true, ended: [3n] };
     const previewed = { kind: 'previewed', outcome: { kind: 'refused', message, micros: 1 } };
     const outcomes = [
       { kind: 'listed', schedules: [{ name: 'jobs' }] },
@@ -170,6 +170,8 @@ describe('a batch', () => {
     for (const wrong of [
       ...[undefined, 'text', { kind: 'called' }, { kind: 'reading', queries: [] }],
       { ...updated, endsConnections: 1 },
+      { ...updated, ended: undefined },
+      { ...updated, ended: [3] },
       { ...updated, description: { ...description, definition: null } },
       { ...updated, description: { ...description, schemaVersion: -1 } },
       { ...updated, description: { ...description, programHash: 'a' } },

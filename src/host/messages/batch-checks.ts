@@ -323,8 +323,11 @@ function isScalar(json: unknown): json is SqlParameter {
 const structuredChecks: {
   readonly [Kind in StructuredReply['kind']]: (reply: Fields) => boolean;
 } = {
-  updated: ({ description, endsConnections }) =>
-    isDescription(description) && typeof endsConnections === 'boolean',
+  updated: ({ description, endsConnections, ended }) =>
+    isDescription(description) &&
+    typeof endsConnections === 'boolean' &&
+    Array.isArray(ended) &&
+    ended.every((id) => typeof id === 'bigint'),
   tried: ({ report }) => areFields(report) && isTrialReport(report),
   migrating: ({ progress }) => areFields(progress) && isMigrationProgress(progress),
   previewed: ({ outcome }) => areFields(outcome) && isString(outcome.kind),
@@ -444,9 +447,9 @@ function isWatch(json: unknown): boolean {
 
 /** Only shown; its rows are read with the types that they are said to have. */
 function isTrialReport({ tables, conflicts, assertions, ...rest }: Fields): boolean {
-  const { sampledTo, isOnline } = rest;
+  const { sampledTo, clients, isOnline } = rest;
   const areLists = [tables, conflicts, assertions].every(Array.isArray);
-  return areLists && isNumber(sampledTo) && typeof isOnline === 'boolean';
+  return areLists && isNumber(sampledTo) && isAmount(clients) && typeof isOnline === 'boolean';
 }
 
 function isMigrationProgress({ table, done, total }: Fields): boolean {

@@ -51,7 +51,7 @@ const trialReport: TrialReport = {
   conflicts: [],
   sampledTo: 1,
   assertions: [{ migration: '0001-a', text: 'b', holds: false }],
-  ...{ failure: 'c', memoryBytes: 3, millis: 4, isOnline: true },
+  ...{ failure: 'c', clients: 2, memoryBytes: 3, millis: 4, isOnline: true },
 };
 
 function requestsIn(batch: Batch): TicketedRequest[] {

@@ -44,6 +44,7 @@ const replyKinds = [
   'failed',
   'connected',
   'disconnected',
+  'outdated',
   'applied',
   'notApplied',
   'removed',
@@ -167,7 +168,8 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
       writer.string(JSON.stringify({ refusal: reply.refusal }));
       return;
     case 'disconnected':
-      begin(writer, 'disconnected');
+    case 'outdated':
+      begin(writer, reply.kind);
       return;
     case 'subscribed':
       encodeSubscribed(encoding, reply.outcome);
@@ -391,6 +393,7 @@ function decodeReply(decoding: Decoding): DatabaseReply {
     case 'connected':
       return { kind, refusal: parseConnected(reader.string()).refusal };
     case 'disconnected':
+    case 'outdated':
       return { kind };
     case 'applied': {
       const offset = commitOffset(reader.f64());

@@ -23,8 +23,6 @@ export interface PlanTrial {
   readonly old: ModuleDefinition;
   /** The definition that the rows of the samples have come to. */
   readonly sampled: ModuleDefinition;
-  /** Connections that the publish would end. */
-  readonly clients: number;
 }
 
 /** What a publish would do, and the end of one that is under way. */
@@ -45,7 +43,7 @@ export class PlanControl {
   async trial(
     by: HostCaller,
     database: PlanTarget,
-    { program, breaksClients }: { program: ProgramSource; breaksClients: boolean },
+    program: ProgramSource,
     signal: AbortSignal,
   ): Promise<PlanTrial> {
     const { access, running } = this.#options;
@@ -55,8 +53,7 @@ export class PlanControl {
     const old = (await handle.describe()).definition;
     const report = await handle.trial(program, signal);
     const sampled = next.migrations[report.sampledTo + 1]?.from ?? next;
-    const clients = breaksClients ? handle.statistics().connections : 0;
-    return { report, old, sampled, clients };
+    return { report, old, sampled };
   }
 
   /** The definition that runs, in the binary form: what a migration begins with. */

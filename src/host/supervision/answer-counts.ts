@@ -130,6 +130,7 @@ function codeOf(reply: DatabaseReply): Code | undefined {
     case 'snapshot':
     case 'rolled':
     case 'disconnected':
+    case 'outdated':
     case 'unsubscribed':
     case 'reading':
     case 'program':

@@ -549,7 +549,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
     this.#options.answered?.(pending, reply);
     if (reply.kind === 'updated') {
-      if (reply.endsConnections) this.#feeds.endOpen('schema');
+      this.#feeds.endOpen(reply.ended, 'schema');
       this.#runs(reply.description);
     }
     if (pending.kind === 'promised' && pending.isConfirmed) {
