@@ -55,7 +55,7 @@ export function Bindings({ database }: { readonly database: string }) {
                 </>
               }
             >
-              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard */}
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
               <section className={styles.code} tabIndex={0} aria-label={file.path}>
                 <pre>{file.text}</pre>
               </section>

@@ -3,7 +3,7 @@ import { isEnum, typeName, type ValueType } from '../../service/types.ts';
 const partsMax = 12;
 const depthMax = 3;
 
-/** A type in full, as far as that can be read on a line: `'open' | 'paid'`, `{ x: i32, y: i32 }`. */
+/** A type in full, as far as a line can be read: `'open' | 'paid'`, `{ x: i32, y: i32 }`. */
 export function declaredType(type: ValueType, depth = 0): string {
   if (depth >= depthMax) return typeName(type);
   const inside = (one: ValueType) => declaredType(one, depth + 1);

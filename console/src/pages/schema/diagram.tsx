@@ -131,7 +131,7 @@ interface CanvasProps {
   readonly children: ReactNode;
 }
 
-/** A drawing that is moved by dragging or arrows, and made larger or smaller by buttons and keys. */
+/** A drawing that is moved by dragging or arrows, and scaled by buttons and keys. */
 function Canvas({ width, height, children }: CanvasProps) {
   const frame = useRef<HTMLElement>(null);
   const [view, setView] = useState<View>({ x: 0, y: 0, scale: 1 });

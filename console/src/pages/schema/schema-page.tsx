@@ -19,10 +19,7 @@ export function Page() {
   const tabs = tabsOf(service?.features ?? new Set());
   const chosen = tabs.find(({ id }) => id === view)?.id ?? 'tables';
   return (
-    <PageFrame
-      title="Schema"
-      about="Tables, functions and types, as the running program declares them and you may see them."
-    >
+    <PageFrame title="Schema" about="What the running program declares, as far as you may see it.">
       <Tabs label="Views of the schema" tabs={tabs} chosen={chosen} onChoose={setView} />
       {chosen === 'differences' && <Differences database={database} />}
       {chosen === 'bindings' && <Bindings database={database} />}
