@@ -8,6 +8,7 @@ import type { Route } from './route.ts';
 export const serviceFeatures = [
   'audit',
   'backups',
+  'connections',
   'deploys',
   'env',
   'export',

@@ -10,7 +10,7 @@ describe.skipIf(!hasChromium)('the page Functions', () => {
   beforeAll(async () => {
     stage = await ConsoleStage.open();
     await stage.publish('workshop', workshopModule);
-  }, 120_000);
+  }, 600_000);
 
   afterAll(async () => {
     await stage?.close();

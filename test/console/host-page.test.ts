@@ -10,7 +10,7 @@ describe.skipIf(!hasChromium)('the pages of the host', () => {
     await stage.publish('market', marketModule);
     await stage.publish('fair', marketModule);
     await stage.call('market', 'fill', [1, 1_500]);
-  }, 120_000);
+  }, 600_000);
 
   afterAll(async () => {
     await stage?.close();
@@ -80,7 +80,7 @@ describe.skipIf(!hasChromium)('the pages of the host', () => {
     await visitor.page.getByText('Version').waitFor();
     await visitor.page.getByText('You may not see this').waitFor();
     await visitor.leave();
-    await stage.restart(['--operators', stage.ownerIdentity]);
+    await stage.restart(['--operator', stage.ownerIdentity]);
     for (const form of forms) {
       const operator = await stage.visit('service', { form });
       const row = operator.page.getByRole('row', { name: /^operators/ });

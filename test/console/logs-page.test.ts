@@ -19,7 +19,7 @@ describe.skipIf(!hasChromium)('the page Logs', () => {
       await stage.call('workshop', 'say', [level, text]);
     }
     await stage.call('workshop', 'add_job', ['paint', 'open']);
-  }, 120_000);
+  }, 600_000);
 
   afterAll(async () => {
     await stage?.close();

@@ -9,7 +9,7 @@ describe.skipIf(!hasChromium)('the page Metrics', () => {
     stage = await ConsoleStage.open();
     await stage.publish('market', marketModule);
     await stage.call('market', 'fill', [1, 2_000]);
-  }, 120_000);
+  }, 600_000);
 
   afterAll(async () => {
     await stage?.close();

@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await stage.call('market', 'fill', [1, 500]);
     await stage.call('market', 'add_oddity', [1, 'round']);
     await stage.call('market', 'note_down', [1, 'for the owner alone']);
-  }, 120_000);
+  }, 600_000);
 
   afterAll(async () => {
     await stage?.close();

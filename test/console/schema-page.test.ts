@@ -8,7 +8,7 @@ describe.skipIf(!hasChromium)('the page Schema', () => {
   beforeAll(async () => {
     stage = await ConsoleStage.open();
     await stage.publish('market', marketModule);
-  }, 120_000);
+  }, 600_000);
 
   afterAll(async () => {
     await stage?.close();

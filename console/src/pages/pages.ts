@@ -49,6 +49,17 @@ export const pages: readonly PageEntry[] = [
     load: () => import('./functions/functions-page.tsx'),
   },
   {
+    id: 'live',
+    title: 'Live',
+    icon: 'live',
+    scope: 'database',
+    group: 'Explore',
+    path: 'live',
+    feature: 'connections',
+    right: 'view_connections',
+    load: () => import('./live/live-page.tsx'),
+  },
+  {
     id: 'logs',
     title: 'Logs',
     icon: 'logs',
@@ -66,6 +77,15 @@ export const pages: readonly PageEntry[] = [
     group: 'Change',
     path: 'schema',
     load: () => import('./schema/schema-page.tsx'),
+  },
+  {
+    id: 'access',
+    title: 'Access',
+    icon: 'key',
+    scope: 'database',
+    group: 'Manage',
+    path: 'access',
+    load: () => import('./access/access-page.tsx'),
   },
   {
     id: 'metrics',

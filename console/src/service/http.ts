@@ -44,12 +44,14 @@ export interface RequestOptions {
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** As nobody, to see what others see. */
+  readonly isAnonymous?: boolean;
 }
 
 /** Sends a request to the service that serves the console, as who is signed in. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const headers = new Headers(options.headers);
-  const token = currentToken();
+  const token = options.isAnonymous === true ? undefined : currentToken();
   if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
   let body = options.text;
   if (options.body !== undefined) {

@@ -18,6 +18,8 @@ export interface SqlOptions {
   readonly signal?: AbortSignal;
   /** False: the answer need not wait until what it shows is on disk. */
   readonly isConfirmed?: boolean;
+  /** As nobody, to see what others see. */
+  readonly isAnonymous?: boolean;
 }
 
 /** `POST /v1/database/:db/sql`: one statement. */
@@ -26,10 +28,11 @@ export async function runSql(
   sql: string,
   options: SqlOptions = {},
 ): Promise<SqlResult> {
-  const { parameters, signal, isConfirmed = true } = options;
+  const { parameters, signal, isConfirmed = true, isAnonymous = false } = options;
   const query = isConfirmed ? '' : '?confirmed=false';
   const answer = await send(`${databasePath(database, 'sql')}${query}`, {
     method: 'POST',
+    isAnonymous,
     headers: { 'content-type': 'application/vnd.reducerdb.sql+json' },
     text: JSON.stringify({ sql, ...(parameters === undefined ? {} : { params: parameters }) }),
     ...(signal === undefined ? {} : { signal }),
