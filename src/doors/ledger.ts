@@ -1,10 +1,11 @@
-import type { LedgerEntry } from '../host/ledger/ledger-entry.ts';
+import { doneResult, type LedgerAction, type LedgerEntry } from '../host/ledger/ledger-entry.ts';
 import {
   cursorText,
   type LedgerAsk,
   type LedgerPage,
   readCursor,
 } from '../host/ledger/ledger-page.ts';
+import { outcomeOf } from '../host/supervision/answer-counts.ts';
 import { limits } from '../limits.ts';
 import { identityFromHex, identityToHex } from '../values/identity.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
@@ -64,6 +65,7 @@ export function ledgerPageJson({ entries, cursor }: LedgerPage): {
 
 function entryJson(entry: LedgerEntry): Readonly<Record<string, unknown>> {
   const { micros, caller, action, subject, result, rows, count, offset } = entry;
+  const { durationMillis } = entry;
   return {
     time: timeOf(micros),
     ...(caller !== undefined && { identity: identityToHex(caller.identity) }),
@@ -72,10 +74,23 @@ function entryJson(entry: LedgerEntry): Readonly<Record<string, unknown>> {
     action,
     ...(subject !== '' && { what: subject }),
     result,
+    ...(ofRequests.includes(action) && { outcome: outcomeOfResult(result) }),
+    ...(durationMillis !== undefined && { duration_ms: shortMillis(durationMillis) }),
     ...(rows !== undefined && { rows }),
     ...(count !== 1 && { count }),
     ...(offset !== undefined && { offset }),
   };
+}
+
+/** Actions that are requests of their own: they have succeeded, or somebody has to change something. */
+const ofRequests: readonly LedgerAction[] = ['call', 'procedure', 'handler', 'sql', 'import'];
+
+function outcomeOfResult(result: string): string {
+  return result === doneResult ? 'ok' : outcomeOf(result);
+}
+
+function shortMillis(millis: number): number {
+  return Math.round(millis * 1_000) / 1_000;
 }
 
 function timeOf(micros: bigint): string {

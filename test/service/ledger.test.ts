@@ -99,12 +99,17 @@ describe('the ledger of a database', () => {
       action: 'call',
       what: 'add_note',
       result: 'done',
+      outcome: 'ok',
+      duration_ms: expect.any(Number),
       rows: 1,
       offset: expect.any(Number),
     });
     expect(Math.abs(Date.now() - Date.parse(time))).toBeLessThan(60_000);
     await running.call('notes', 'fails', [], stranger);
-    expect(await newest()).toMatchObject({ action: 'call', result: 'reducer.crashed' });
+    expect(await newest()).toMatchObject({
+      ...{ action: 'call', result: 'reducer.crashed', outcome: 'failed' },
+      duration_ms: expect.any(Number),
+    });
     await running.call('notes', 'copy_notes', [3], stranger);
     expect(await newest()).toMatchObject({
       ...{ action: 'procedure', what: 'copy_notes', result: 'done', rows: 3 },

@@ -17,6 +17,8 @@ export interface Activity {
   readonly result: string;
   readonly rows: number | undefined;
   readonly offset: number | undefined;
+  /** How long it ran; `undefined`: nothing ran. */
+  readonly durationMillis: number | undefined;
 }
 
 /** Receives what happens in one database. */
@@ -84,7 +86,7 @@ type Words = readonly [action: LedgerAction, subject: string, result: string];
 
 function note(
   sink: ActivitySink,
-  { acceptedMicros: micros }: Answered,
+  { acceptedMicros: micros, reply }: Answered,
   caller: ActivityCaller,
   [action, subject, result]: Words,
   committed?: Partial<Committed>,
@@ -93,6 +95,7 @@ function note(
     ...{ micros, caller, action, subject, result },
     rows: committed?.rows,
     offset: committed?.offset,
+    durationMillis: durationOf(reply),
   });
 }
 
@@ -113,14 +116,18 @@ function noteCall(
 ): void {
   const action = 'call';
   if (reply.kind === 'called' && reply.outcome.kind === 'committed') {
-    const { rows, offset } = reply.outcome;
-    sink.did({ micros, caller, action, subject, result: doneResult, rows, offset });
+    const { rows, offset, micros: ran } = reply.outcome;
+    const durationMillis = ran / 1_000;
+    const result = doneResult;
+    sink.did({ micros, caller, action, subject, result, rows, offset, durationMillis });
     return;
   }
   const result = codeOf(reply);
   // It is made again, for the program that serves now.
   if (result === undefined || result === 'schema.changed') return;
-  sink.did({ micros, caller, action, subject, result, rows: undefined, offset: undefined });
+  const durationMillis = durationOf(reply);
+  const nothing = { rows: undefined, offset: undefined };
+  sink.did({ micros, caller, action, subject, result, ...nothing, durationMillis });
 }
 
 function noteProcedure(
@@ -220,6 +227,20 @@ function noteOneOff(
   if (reply.kind !== 'oneOff') return;
   if (reply.outcome.kind === 'rows') noteRead(sink, answered, caller, reply.outcome.reads ?? []);
   else note(sink, answered, caller, ['sql', sql, 'query.refused']);
+}
+
+/** How long the request ran, in milliseconds; `undefined`: nothing ran. */
+function durationOf(reply: Answer): number | undefined {
+  switch (reply.kind) {
+    case 'called':
+    case 'procedure':
+    case 'handler':
+    case 'queried':
+    case 'previewed':
+      return reply.outcome.micros / 1_000;
+    default:
+      return undefined;
+  }
 }
 
 /** Why a request has failed; `undefined`: it has not. */

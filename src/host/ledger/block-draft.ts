@@ -15,7 +15,7 @@ import { isStatement, nameSubject, statementSubject } from './ledger-subject.ts'
 const actionNumbers = new Map<LedgerAction, number>(
   ledgerActions.map((action, number) => [action, number]),
 );
-const entryBytes = 35;
+const entryBytes = 39;
 
 /**
  * A block while entries come (docs/format/ledger.md). Each is written at once: one that waits as an
@@ -52,6 +52,7 @@ export class BlockDraft {
     view.setFloat64(start + 15, rows ?? noNumber, true);
     view.setUint32(start + 23, count, true);
     view.setFloat64(start + 27, offset ?? noNumber, true);
+    view.setFloat32(start + 35, noted.durationMillis ?? noNumber, true);
     this.length += 1;
     this.count += count;
   }

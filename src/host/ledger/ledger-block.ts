@@ -12,14 +12,16 @@ import { type LedgerCaller, type LedgerEntry, ledgerActions } from './ledger-ent
  * payload: when it was written i64 · callers · subjects · results · entries
  * ```
  */
-export const blockMagic = 0x4b4c_4244;
+export const blockMagic = 0x324c_4244;
+/** Of blocks without durations, which earlier services wrote. */
+const oldBlockMagic = 0x4b4c_4244;
 export const blockHeadBytes = 12;
 /** More than `limits.ledgerBlockEntriesMax` entries with the longest subjects can take. */
 const payloadBytesMax = 16 * 1024 * 1024;
 
 /** In place of an index: an entry without a caller. */
 export const nobody = 0xffff;
-/** In place of a count of rows, or an offset. */
+/** In place of a count of rows, an offset, or a duration. */
 export const noNumber = -1;
 
 /** Where a block is in the bytes of a file. */
@@ -39,7 +41,9 @@ export function blocksIn(bytes: Uint8Array): {
   while (start + blockHeadBytes <= bytes.length) {
     const length = view.getUint32(start + 4, true);
     const end = start + blockHeadBytes + length;
-    if (view.getUint32(start, true) !== blockMagic || length > payloadBytesMax) break;
+    const magic = view.getUint32(start, true);
+    if (magic !== blockMagic && magic !== oldBlockMagic) break;
+    if (length > payloadBytesMax) break;
     if (end > bytes.length) break;
     places.push({ start, end });
     start = end;
@@ -58,6 +62,7 @@ export interface ReadBlock {
 export function readBlock(bytes: Uint8Array, { start, end }: BlockPlace): ReadBlock | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const payload = start + blockHeadBytes;
+  const hasDurations = view.getUint32(start, true) === blockMagic;
   if (view.getUint32(start + 8, true) !== crc32c(bytes, payload, end) >>> 0) return undefined;
   try {
     const reader = new BinaryReader(bytes, payload, end);
@@ -65,7 +70,8 @@ export function readBlock(bytes: Uint8Array, { start, end }: BlockPlace): ReadBl
     const callers = listOf(reader, () => readCaller(reader));
     const subjects = listOf(reader, () => reader.string());
     const results = listOf(reader, () => reader.string());
-    const entries = () => listOf(reader, () => readEntry(reader, { callers, subjects, results }));
+    const names = { callers, subjects, results };
+    const entries = () => listOf(reader, () => readEntry(reader, names, hasDurations));
     return { writtenMicros, callers, entries };
   } catch (error) {
     if (error instanceof DecodeError) return undefined;
@@ -79,7 +85,11 @@ interface Names {
   readonly results: readonly string[];
 }
 
-function readEntry(reader: BinaryReader, { callers, subjects, results }: Names): LedgerEntry {
+function readEntry(
+  reader: BinaryReader,
+  { callers, subjects, results }: Names,
+  hasDurations: boolean,
+): LedgerEntry {
   const micros = reader.i64();
   const caller = callers[reader.u16()];
   const action = ledgerActions[reader.u8()] ?? 'lost';
@@ -88,10 +98,12 @@ function readEntry(reader: BinaryReader, { callers, subjects, results }: Names):
   const rows = reader.f64();
   const count = reader.u32();
   const offset = reader.f64();
+  const durationMillis = hasDurations ? reader.f32() : noNumber;
   return {
     ...{ micros, caller, action, subject, result, count },
     rows: rows < 0 ? undefined : rows,
     offset: offset < 0 ? undefined : offset,
+    ...(durationMillis >= 0 && { durationMillis }),
   };
 }
 

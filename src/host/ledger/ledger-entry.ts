@@ -49,6 +49,8 @@ export interface LedgerEntry {
   readonly count: number;
   /** Its commit, or the commit whose rows it saw. */
   readonly offset: number | undefined;
+  /** How long it ran; absent: unknown, or nothing of its kind runs. */
+  readonly durationMillis?: number | undefined;
 }
 
 export const doneResult = 'done';

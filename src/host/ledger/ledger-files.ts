@@ -35,7 +35,7 @@ export interface LedgerStore {
 }
 
 /** Begins each file, with the version of its format. */
-export const fileHead = new TextEncoder().encode('RDBLEDG1');
+export const fileHead = new TextEncoder().encode('RDBLEDG2');
 const namePattern = /^(\d{8,15})\.ledger$/;
 const runningName = 'running';
 const crashesName = 'crashes';

@@ -1,7 +1,10 @@
 import {
   appendFileSync,
+  copyFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   utimesSync,
   writeFileSync,
@@ -29,7 +32,7 @@ const owner: ActivityCaller = { identity: ada, rights: ownerRights, jwtPayload: 
 
 const did = (over: Partial<Activity> = {}): Activity => ({
   ...{ micros: 1_000_000n, caller: owner, action: 'call', subject: 'add', result: 'done' },
-  ...{ rows: 1, offset: 1 },
+  ...{ rows: 1, offset: 1, durationMillis: 1.5 },
   ...over,
 });
 const entry = (over: Partial<LedgerEntry> = {}): LedgerEntry => ({
@@ -78,6 +81,7 @@ describe('a block', () => {
       entry({ caller: { identity: bob, token: 'an id', maker: ada }, rows: undefined }),
       entry({ action: 'sql', subject: 'DELETE FROM t WHERE a = ?', offset: 2 ** 40 }),
       entry({ caller: undefined, action: 'refused', result: 'unnamed', count: 7 }),
+      entry({ durationMillis: 0.25 }),
     ];
     const bytes = encodeBlock(entries, 5n);
     const [place] = blocksIn(bytes).places;
@@ -88,6 +92,45 @@ describe('a block', () => {
       changed[at] = (changed[at] ?? 0) ^ 4;
       expect(readBlock(changed, place)).toBeUndefined();
     }
+  });
+});
+
+describe('a file of an earlier service', () => {
+  const read = () => readFileSync('test/fixtures/ledger-1/00000001.ledger').subarray(8);
+
+  it('[ease 4.10] is read, without how long things took', () => {
+    const bytes = read();
+    const { places, isDamaged } = blocksIn(bytes);
+    expect(isDamaged).toBe(false);
+    expect(places.map((place) => readBlock(bytes, place)?.entries())).toEqual([
+      [
+        entry({ micros: 1_700_000_000_000_000n, offset: 7 }),
+        entry({
+          ...{ micros: 1_700_000_001_000_000n, action: 'sql', result: 'sql.notAuthorized' },
+          caller: { identity: bob, token: 'a-token', maker: ada },
+          ...{ subject: 'DELETE FROM t WHERE id = ?', rows: undefined, offset: undefined },
+        }),
+      ],
+      [
+        entry({
+          ...{ micros: 1_700_000_003_000_000n, caller: undefined, action: 'refused', subject: '' },
+          ...{ result: 'unnamed', count: 12, rows: undefined, offset: undefined },
+        }),
+      ],
+    ]);
+  });
+
+  it('[ease 4.10] stays beside those that are written now', async () => {
+    const place = path.join(folder, identityToHex(shop));
+    mkdirSync(place);
+    copyFileSync('test/fixtures/ledger-1/00000001.ledger', path.join(place, '00000001.ledger'));
+    const store = await openFolder();
+    const block = encodeBlock([entry({ micros: now, durationMillis: 2 })], now);
+    await store.append(shop, block, Number(now / 1_000n));
+    const { entries } = await readPage(store, shop, { limit: 10 });
+    expect(entries.map(({ durationMillis }) => durationMillis)).toEqual([
+      ...[2, undefined, undefined, undefined],
+    ]);
   });
 });
 
