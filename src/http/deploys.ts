@@ -1,8 +1,10 @@
+import { shownSchemaJson } from '../doors/shown-schema.ts';
 import type { Deploy } from '../host/deploys/deploy.ts';
 import type { KnownDeploys } from '../host/deploys/deploy-list.ts';
-import { callerOf, type HttpContext, targetOf } from './context.ts';
-import { type Exchange, json, type Reply } from './exchange.ts';
+import { callerOf, type HttpContext, openTarget, targetOf } from './context.ts';
+import { type Exchange, HttpError, json, type Reply, text } from './exchange.ts';
 import { updatePermission } from './publish.ts';
+import { schemaVersion } from './schema.ts';
 
 /** `GET /v1/database/:db/deploys`: what was published, the newest first. */
 export async function listDeploys(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
@@ -10,6 +12,18 @@ export async function listDeploys(exchange: Exchange, { host }: HttpContext): Pr
   const deploys = known.deploys.toReversed().map((one) => shown(one, known));
   const body = { running: known.running ?? null, deploys };
   return json(200, JSON.stringify(body), { 'cache-control': 'no-cache' });
+}
+
+/** `GET /v1/database/:db/deploys/:number/schema`: what the program of a deploy declared. */
+export async function deploySchema(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const { database, caller } = openTarget(exchange, host);
+  const by = callerOf(exchange);
+  host.access.require(by, database, 'viewDeploys');
+  const version = schemaVersion(exchange);
+  const { number = '' } = exchange.params;
+  if (!/^\d{1,9}$/.test(number)) throw new HttpError(text(400, 'A deploy is named by its number'));
+  const definition = await host.deploys.definition(by, database, Number(number));
+  return json(200, shownSchemaJson(definition, by, caller.rights, version));
 }
 
 /**

@@ -1,6 +1,8 @@
 import { Previews } from '../doors/previews.ts';
+import { bindings } from './bindings.ts';
 import { disconnect, listConnections, listWatches } from './connections.ts';
 import { type HttpContext, targetOf } from './context.ts';
+import { deploySchema } from './deploys.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { databaseMetrics, serviceMetrics } from './metrics-hour.ts';
 import { applyPreview, dropPreview, preview } from './previews.ts';
@@ -16,6 +18,10 @@ export function insideRoutes(context: HttpContext): Route[] {
     below(context, 'connections', { GET: (exchange) => listConnections(exchange, context) }),
     below(context, 'connections/:id', { DELETE: (exchange) => disconnect(exchange, context) }),
     below(context, 'watches', { GET: (exchange) => listWatches(exchange, context) }),
+    below(context, 'deploys/:number/schema', {
+      GET: (exchange) => deploySchema(exchange, context),
+    }),
+    below(context, 'bindings', { GET: (exchange) => bindings(exchange, context) }),
     below(context, 'metrics', { GET: (exchange) => databaseMetrics(exchange, context) }),
     {
       path: '/v1/service/metrics',

@@ -8,9 +8,14 @@ import { badQuery, type Exchange, json, type Reply } from './exchange.ts';
  */
 export async function schema(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const { database, caller } = openTarget(exchange, host);
+  const version = schemaVersion(exchange);
+  const { definition } = await database.handle.describe();
+  return json(200, shownSchemaJson(definition, callerOf(exchange), caller.rights, version));
+}
+
+/** The form of a schema, as the query names it. */
+export function schemaVersion(exchange: Exchange): 9 | 10 {
   const version = exchange.query.oneOf('version', ['9', '10']);
   if (version === undefined) throw badQuery('missing field `version`');
-  const { definition } = await database.handle.describe();
-  const form = version === '9' ? 9 : 10;
-  return json(200, shownSchemaJson(definition, callerOf(exchange), caller.rights, form));
+  return version === '9' ? 9 : 10;
 }

@@ -37,6 +37,8 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'backup',
   ],
   doors: ['values', 'schema', 'auth', 'bundle', 'database', 'host'],
+  declare: ['values', 'schema'],
+  codegen: ['values', 'schema', 'declare'],
   'mcp-protocol': ['values'],
   http: [
     'values',
@@ -47,11 +49,11 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'database',
     'host',
     'doors',
+    'codegen',
     'mcp-protocol',
   ],
   websocket: ['values', 'schema', 'protocol', 'auth', 'live', 'database', 'host', 'doors'],
   mcp: ['values', 'schema', 'protocol', 'auth', 'database', 'host', 'doors', 'mcp-protocol'],
-  declare: ['values', 'schema'],
   server: ['values', 'schema', 'protocol', 'declare'],
   client: ['values', 'schema', 'protocol', 'declare'],
   service: [
@@ -69,7 +71,6 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'client',
   ],
   react: ['values', 'declare', 'client'],
-  codegen: ['values', 'schema', 'declare'],
   testing: [
     'values',
     'schema',

@@ -1,6 +1,8 @@
 import { type Refusal, refusal } from '../../database/outcome.ts';
 import { definitionOf } from '../../database/program.ts';
 import { ownerRights } from '../../database/rights.ts';
+import { limits } from '../../limits.ts';
+import type { ModuleDefinition } from '../../schema/definition.ts';
 import { planBack } from '../../schema/plan-declared.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { asCaller, type DatabaseIdentity, databaseAsCaller } from '../../values/identity-roles.ts';
@@ -60,6 +62,8 @@ type Target = Pick<RegisteredDatabase, 'identity'>;
 /** Lists the deploys of databases, and puts earlier programs back. */
 export class DeployControl {
   readonly #options: DeployControlOptions;
+  /** Of programs that do not run, by their hashes, which were asked for last. */
+  readonly #definitions = new Map<string, ModuleDefinition>();
 
   constructor(options: DeployControlOptions) {
     this.#options = options;
@@ -76,6 +80,30 @@ export class DeployControl {
     const { access, deploys } = this.#options;
     if (!access.allows(by, this.#record(identity), 'viewDeploys')) return undefined;
     return deploys.of(identity).newest();
+  }
+
+  /** What the program of a deploy declares; `Refusal` `deploy.unknown` where it is not kept. */
+  async definition(
+    by: HostCaller,
+    { identity }: Target,
+    number: number,
+  ): Promise<ModuleDefinition> {
+    const { access, deploys, running } = this.#options;
+    const record = this.#record(identity);
+    access.require(by, record, 'viewDeploys');
+    const { handle } = running.entry(identity);
+    const { definition, programHash } = await handle.describe();
+    const of = (await deploys.of(identity).list()).deploys.find((one) => one.number === number);
+    if (of === undefined) throw noDeploy(noDeployText(number));
+    if (of.program === programHash) return definition;
+    const known = this.#definitions.get(of.program);
+    if (known !== undefined) return known;
+    const program = await this.#programOf(record, of);
+    const earlier = definitionOf(await running.examine(identity, program));
+    this.#definitions.set(of.program, earlier);
+    const [oldest = ''] = this.#definitions.keys();
+    if (this.#definitions.size > limits.deployDefinitionsMax) this.#definitions.delete(oldest);
+    return earlier;
   }
 
   /** Rejects with `Refusal` where it cannot be done: see `rollBack`. */
@@ -170,9 +198,7 @@ export class DeployControl {
       return before;
     }
     const found = deploys.find((one) => one.number === number);
-    if (found === undefined) {
-      throw noDeploy(`There is no deploy ${number}; \`reducerdb deploys\` lists them`);
-    }
+    if (found === undefined) throw noDeploy(noDeployText(number));
     if (found.program === deploys.at(-1)?.program) throw runsAlready(found);
     return found;
   }
@@ -231,6 +257,10 @@ export class DeployControl {
 function lastCommitOf({ number }: Deploy, deploys: readonly Deploy[]): number | undefined {
   const next = deploys.find((one) => one.number > number);
   return next?.generation === deploys.at(-1)?.generation && next ? next.commit - 1 : undefined;
+}
+
+function noDeployText(number: number): string {
+  return `There is no deploy ${number}; \`reducerdb deploys\` lists them`;
 }
 
 function noDeploy(text: string): Refusal {

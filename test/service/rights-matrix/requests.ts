@@ -87,6 +87,9 @@ const special: Readonly<Record<string, Send>> = {
     const body = new Uint8Array([...head, ...cell.stage.program]);
     return ask(cell, `PUT ${db}`, { body, more: js, type: 'application/x-reducerdb-publish' });
   },
+  [`GET ${db}/deploys/:number/schema`]: (cell) => {
+    return ask(cell, `GET ${db}/deploys/1/schema`, { more: '?version=10' });
+  },
   // Nothing changes for the rows after it.
   [`POST ${db}/rollback`]: (cell) => ask(cell, `POST ${db}/rollback`, { more: '?deploy=0' }),
   [`GET ${db}/env/:name`]: async (cell) => {
