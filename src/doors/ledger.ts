@@ -82,7 +82,7 @@ function entryJson(entry: LedgerEntry): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Actions that are requests of their own: they have succeeded, or somebody has to change something. */
+/** Actions that are requests: each has succeeded, or somebody has to change something. */
 const ofRequests: readonly LedgerAction[] = ['call', 'procedure', 'handler', 'sql', 'import'];
 
 function outcomeOfResult(result: string): string {

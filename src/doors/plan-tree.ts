@@ -36,7 +36,7 @@ export function planTree(lines: readonly string[]): PlanStep | undefined {
   return first;
 }
 
-/** Whether a statement begins with EXPLAIN, behind blanks and comments. Cost: one pass over these. */
+/** Whether a statement begins with EXPLAIN, behind blanks and comments: one pass over these. */
 export function isExplain(sql: string): boolean {
   let at = 0;
   for (;;) {

@@ -43,7 +43,7 @@ const requests = matrixOf('request');
 /** After these, the tokens of all callers are worth nothing. */
 const isLast = ({ label }: MatrixRow) => label.startsWith('POST /v1/identity/revoke');
 
-describe('[http 14] the requests', () => {
+describe('[http 14, rulings 6.6] the requests', () => {
   it('are those that the service has', () => {
     // Paths and methods do not depend on anything else; nothing is run.
     const routes = makeRoutes({
