@@ -40,7 +40,7 @@ export function sizesOf(folder, manifest) {
   for (const page of manifest[entry].dynamicImports ?? []) {
     const files = [...filesWith(manifest, page)].filter((file) => !first.has(file));
     sizes.push({
-      name: `page ${manifest[page].name}`,
+      name: `later, ${manifest[page].name}`,
       bytes: sumOf(files),
       bytesMax: pageBytesMax,
     });

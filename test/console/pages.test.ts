@@ -22,7 +22,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
   });
 
   it.each(pages.flatMap((page) => forms.map((form) => [page.id, form.name, page, form] as const)))(
-    '[console 1.2, 1.5] %s, %s: no errors, no serious finding, nothing too wide',
+    '[console 1.2, 1.5, 4.3] %s, %s: no errors, no serious finding, nothing too wide',
     async (_id, _form, page, form) => {
       const place = page.scope === 'host' ? page.path : `db/market/${page.path}`;
       const visitor = await stage.visit(place, { form });

@@ -40,6 +40,15 @@ export const pages: readonly PageEntry[] = [
     load: () => import('./data/data-page.tsx'),
   },
   {
+    id: 'sql',
+    title: 'SQL',
+    icon: 'sql',
+    scope: 'database',
+    group: 'Explore',
+    path: 'sql',
+    load: () => import('./sql/sql-page.tsx'),
+  },
+  {
     id: 'functions',
     title: 'Functions',
     icon: 'function',

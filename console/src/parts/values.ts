@@ -159,6 +159,17 @@ export function variantOf(value: Json): readonly [tag: number, payload: Json | u
   return [Number(tag), payload];
 }
 
+/** A value in the form in which people type it, and `literalOfText` reads it. */
+export function typedText(type: ValueType, value: Json | undefined): string {
+  if (type.kind === 'option') {
+    const [tag, payload] = variantOf(value ?? null);
+    return tag === 0 ? typedText(type.some(), payload) : '';
+  }
+  if (type.kind === 'duration') return `PT${Number(microsOf(value ?? 0)) / 1_000_000}S`;
+  const plain = plainValue(type, value);
+  return typeof plain === 'string' ? plain : JSON.stringify(plain);
+}
+
 /** What a product of one element holds. */
 function inner(value: Json): Json | undefined {
   return Array.isArray(value) ? (value as readonly Json[])[0] : value;

@@ -10,6 +10,8 @@ export interface Rights {
   /** True for a limited token, which may less than its owner. */
   readonly isLimited: boolean;
   readonly may: Readonly<Record<string, boolean>>;
+  /** The weakest role that may, for each word of `may`. */
+  readonly needs: Readonly<Record<string, string>>;
 }
 
 /** `GET /v1/database/:db/rights`. */
@@ -22,5 +24,6 @@ export async function readRights(database: string, signal?: AbortSignal): Promis
     role: textOf(body.role) as Role,
     isLimited: body.limited === true,
     may: Object.fromEntries(may),
+    needs: objectOf(body.needs) as Readonly<Record<string, string>>,
   };
 }

@@ -1,5 +1,6 @@
-import { databasePath, requestJson } from './http.ts';
+import { databasePath, requestJson, ServiceError } from './http.ts';
 import { isObject, type Json, listOf, objectOf, textOf } from './json.ts';
+import { runSql } from './sql.ts';
 import {
   type Field,
   fieldsOfProduct,
@@ -69,6 +70,23 @@ async function schemaAt(place: string, signal?: AbortSignal): Promise<DatabaseSc
     tables: [...tables, ...views.filter((view) => view !== null)].sort(byName),
     functions: [...reducers, ...procedures],
   };
+}
+
+/** Names of the system tables that the caller may read. */
+export async function readSystemTables(
+  database: string,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const sql = "SELECT table_name FROM st_table WHERE starts_with(table_name, 'st_')";
+  const options = { isConfirmed: false, ...(signal === undefined ? {} : { signal }) };
+  try {
+    const { rows } = await runSql(database, sql, options);
+    return rows.map(([name]) => textOf(name)).sort();
+  } catch (error) {
+    // Whoever may not read the list sees no system tables.
+    if (error instanceof ServiceError && error.status === 400) return [];
+    throw error;
+  }
 }
 
 type Raw = { readonly [name: string]: Json };

@@ -1,4 +1,4 @@
-import { requestJson, ServiceError } from './http.ts';
+import { requestJson } from './http.ts';
 import { listOf, objectOf, textOf } from './json.ts';
 
 /** What the service is and can do. */
@@ -22,8 +22,4 @@ export async function readServiceInfo(signal?: AbortSignal): Promise<ServiceInfo
       return { issuer: textOf(issuer), name: textOf(name) };
     }),
   };
-}
-
-export function isMissing(error: unknown): boolean {
-  return error instanceof ServiceError && error.status === 404;
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { Toasts } from '../parts/toast.tsx';
 import { serviceErrorOf, useLoad } from '../service/load.ts';
-import { isMissing, readServiceInfo, type ServiceInfo } from '../service/service-info.ts';
+import { readServiceInfo } from '../service/service-info.ts';
 import { session, setSession } from '../service/session-token.ts';
 import { redeemCode } from '../service/sessions.ts';
 import { useStore } from '../service/store.ts';
@@ -14,7 +14,7 @@ import { SignIn } from './sign-in.tsx';
 export function App({ pages }: { readonly pages: readonly PageEntry[] }) {
   const isRedeeming = useCode();
   const who = useStore(session);
-  const info = useLoad('service', readInfo).value ?? null;
+  const info = useLoad('service', readServiceInfo).value ?? null;
   const shown = pages.filter(({ feature }) => {
     return feature === undefined || info?.features.has(feature) === true;
   });
@@ -29,13 +29,6 @@ export function App({ pages }: { readonly pages: readonly PageEntry[] }) {
       <Toasts />
     </ServiceProvider>
   );
-}
-
-async function readInfo(signal: AbortSignal): Promise<ServiceInfo | null> {
-  return readServiceInfo(signal).catch((error: unknown) => {
-    if (isMissing(error)) return null;
-    throw error;
-  });
 }
 
 /** Redeems the code in the fragment, which is taken out of the address before anything else. */

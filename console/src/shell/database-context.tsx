@@ -2,7 +2,7 @@ import { createContext, type ReactNode, useContext, useMemo } from 'react';
 import { type Loaded, useLoad } from '../service/load.ts';
 import { type Rights, readRights } from '../service/rights.ts';
 import { type DatabaseSchema, readSchema } from '../service/schema.ts';
-import { isMissing, type ServiceInfo } from '../service/service-info.ts';
+import type { ServiceInfo } from '../service/service-info.ts';
 import { session } from '../service/session-token.ts';
 import { useStore } from '../service/store.ts';
 
@@ -10,7 +10,7 @@ import { useStore } from '../service/store.ts';
 export interface DatabaseContext {
   readonly database: string;
   readonly schema: Loaded<DatabaseSchema>;
-  readonly rights: Loaded<Rights | null>;
+  readonly rights: Loaded<Rights>;
   /** Why the caller may not do this; `false` if they may, or if it is not known. */
   readonly whyNot: (right: string) => string | false;
 }
@@ -27,39 +27,21 @@ export function DatabaseProvider(props: { readonly database: string; children: R
   const schema = useLoad(key, (signal) => readSchema(database, signal), {
     everyMillis: schemaMillis,
   });
-  const rights = useLoad(key, (signal) => {
-    return readRights(database, signal).catch((error: unknown) => {
-      // Not every service can say it; it then refuses what is not allowed when it is tried.
-      if (isMissing(error)) return null;
-      throw error;
-    });
-  });
+  const rights = useLoad(key, (signal) => readRights(database, signal));
   const value = useMemo((): DatabaseContext => {
     return { database, schema, rights, whyNot: (right) => reasonOf(rights.value, right) };
   }, [database, schema, rights]);
   return <Context value={value}>{children}</Context>;
 }
 
-function reasonOf(rights: Rights | null | undefined, right: string): string | false {
-  if (rights === null || rights === undefined) return false;
-  const { may, role, isLimited } = rights;
+function reasonOf(rights: Rights | undefined, right: string): string | false {
+  if (rights === undefined) return false;
+  const { may, needs, role, isLimited } = rights;
   if (may[right] !== false) return false;
   if (isLimited) return 'This limited token does not allow it.';
-  const needed = needs[right] ?? 'a role that you do not have';
-  return `Needs ${needed}; you are ${role === 'stranger' ? 'a stranger here' : role}.`;
+  const needed = needs[right] ?? 'another role';
+  return `Needs the role ${needed}; you are ${role === 'stranger' ? 'a stranger here' : role}.`;
 }
-
-/** Who may, by the name of the right; see docs/guide/rights.md. */
-const needs: Readonly<Record<string, string>> = {
-  read_private: 'the role reader',
-  publish: 'the role developer',
-  preview: 'the role developer',
-  read_logs: 'the role developer',
-  write_sql: 'the role admin',
-  write: 'the role admin',
-  grant: 'the role admin',
-  delete: 'the owner',
-};
 
 export function useDatabase(): DatabaseContext {
   const value = useContext(Context);

@@ -82,7 +82,10 @@ interface FoundProps {
 function Found({ id, found, at, go }: FoundProps) {
   const chosen = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another one is chosen
-  useEffect(() => chosen.current?.scrollIntoView({ block: 'nearest' }), [at]);
+  useEffect(() => {
+    // Without a result: where it is a promise, it is none of the effect's.
+    void chosen.current?.scrollIntoView({ block: 'nearest' });
+  }, [at]);
   return (
     <div id={id} className={styles.list} role="listbox" aria-label="Places" tabIndex={-1}>
       {found.map((goal, position) => (

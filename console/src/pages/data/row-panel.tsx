@@ -1,0 +1,74 @@
+import { Button } from '../../parts/button.tsx';
+import { Copy } from '../../parts/copy.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { rowsAsJson } from '../../parts/rows-as-text.ts';
+import { localTime } from '../../parts/times.ts';
+import { microsOf, plainValue, textOfBytes, typedText } from '../../parts/values.ts';
+import type { Json } from '../../service/json.ts';
+import { type Field, typeName, type ValueType } from '../../service/types.ts';
+import { Link } from '../../shell/router.tsx';
+import type { Row } from './grid-query.ts';
+import type { ShownColumn } from './grid-row.tsx';
+import styles from './row-panel.module.css';
+
+interface RowPanelProps {
+  readonly title: string;
+  readonly fields: readonly Field[];
+  readonly columns: readonly ShownColumn[];
+  readonly row: Row;
+  readonly whyNoDelete: string | false;
+  readonly onDelete: () => void;
+  readonly onClose: () => void;
+}
+
+/** One row with all of its values, whole. */
+export function RowPanel(props: RowPanelProps) {
+  const { title, fields, columns, row, whyNoDelete, onDelete, onClose } = props;
+  const foot = (
+    <>
+      <Button kind="danger" icon="trash" off={whyNoDelete} onClick={onDelete}>
+        Delete row
+      </Button>
+      <Copy text={() => rowsAsJson(fields, [row])} what="row" label="Copy as JSON" />
+    </>
+  );
+  return (
+    <Dialog title={title} form="side" onClose={onClose} foot={foot}>
+      <div className={styles.fields}>
+        {fields.map((field, at) => {
+          const column = columns.find((each) => each.field.name === field.name);
+          const address = column?.follow?.(row[at]) ?? null;
+          return (
+            <section key={field.name} className={styles.field} aria-label={field.name}>
+              <header className={styles.name}>
+                {field.name}
+                <span>{typeName(field.type)}</span>
+                <Copy text={() => typedText(field.type, row[at])} what={field.name} />
+              </header>
+              <pre className={styles.text}>{wholeText(field.type, row[at])}</pre>
+              <OtherForm type={field.type} value={row[at]} />
+              {address !== null && <Link to={address}>Go to {column?.leadsTo}</Link>}
+            </section>
+          );
+        })}
+      </div>
+    </Dialog>
+  );
+}
+
+function wholeText(type: ValueType, value: Json | undefined): string {
+  const plain = plainValue(type, value);
+  if (plain === null) return 'none';
+  return typeof plain === 'string' ? plain : JSON.stringify(plain, null, 2);
+}
+
+/** Local time beside UTC, text beside hex. */
+function OtherForm(props: { readonly type: ValueType; readonly value: Json | undefined }) {
+  const { type, value = null } = props;
+  if (type.kind === 'timestamp') {
+    const millis = Number(microsOf(value) / 1_000n);
+    return <p className={styles.other}>{localTime(millis)} local</p>;
+  }
+  const text = type.kind === 'bytes' ? textOfBytes(String(value)) : undefined;
+  return text === undefined ? null : <p className={styles.other}>as text: {text}</p>;
+}

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConsoleStage, hasChromium } from './console-support.ts';
+
+/** What would run if it were markup, an address or a part of a statement. */
+const hostile = [
+  '<img src=x onerror="globalThis.pwned=1">',
+  '<script>globalThis.pwned=1</script>',
+  'javascript:globalThis.pwned=1',
+  '"><svg onload=globalThis.pwned=1>',
+  '{{constructor.constructor("globalThis.pwned=1")()}}',
+  "'; DROP TABLE note; --",
+  '\u202Eevil\u0000\u0007\n\r\t',
+  '=HYPERLINK("http://example.com")',
+];
+
+const module = `
+  import { schema, t, table } from 'reducerdb/server';
+  const Kind = t.enum('Kind', { said: t.string(), plain: t.unit() });
+  const note = table(
+    { public: true, name: 'note' },
+    {
+      id: t.u32().primaryKey(),
+      text: t.string(),
+      kind: Kind,
+      labels: t.array(t.string()),
+      bytes: t.array(t.u8()),
+      maybe: t.option(t.string()),
+    },
+  );
+  const db = schema({ note });
+  export default db;
+  export const write = db.reducer({ id: t.u32(), text: t.string() }, (ctx, { id, text }) => {
+    ctx.db.note.insert({
+      id,
+      text,
+      kind: { tag: 'said', value: text },
+      labels: [text],
+      bytes: new TextEncoder().encode(text),
+      maybe: text,
+    });
+  });
+`;
+
+describe.skipIf(!hasChromium)('hostile data', () => {
+  let stage: ConsoleStage;
+
+  beforeAll(async () => {
+    stage = await ConsoleStage.open();
+    await stage.publish('trap', module);
+    for (const [at, text] of hostile.entries()) await stage.call('trap', 'write', [at, text]);
+  }, 120_000);
+
+  afterAll(async () => {
+    await stage?.close();
+  });
+
+  it('[console 1.6] is text in the grid, in an open row, and in the address', async () => {
+    const visitor = await stage.visit('db/trap/data?table=note');
+    const { page } = visitor;
+    const isSafe = async () => {
+      expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
+      expect(
+        await page.locator('main img, main script, main [onload], main [onclick]').count(),
+      ).toBe(0);
+    };
+    await page
+      .getByText(hostile[0] ?? '', { exact: true })
+      .first()
+      .waitFor();
+    await isSafe();
+    for (const at of hostile.keys()) {
+      await visitor.go(`db/trap/data?table=note&row=${at}`);
+      await page
+        .getByRole('dialog', { name: `note ${at}` })
+        .getByText('as text')
+        .or(page.getByRole('dialog').getByRole('region', { name: 'maybe' }))
+        .first()
+        .waitFor();
+      await isSafe();
+    }
+    for (const text of hostile) {
+      const name = encodeURIComponent(text);
+      await visitor.go(`db/trap/data?table=${name}&where=${name}&sort=${name}&hide=${name}`);
+      await page.getByText('There is no table').waitFor();
+      await isSafe();
+      await visitor.go(`db/trap/data?table=note&where=text:%3D:${encodeURIComponent(name)}`);
+      await page.getByRole('button', { name: 'Remove this filter' }).waitFor();
+      await isSafe();
+    }
+    const { rows } = JSON.parse(
+      (await stage.send('POST', '/v1/database/trap/sql', 'SELECT COUNT(*) AS n FROM note')).slice(
+        1,
+        -1,
+      ),
+    );
+    expect(rows).toEqual([[hostile.length]]);
+    visitor.expectNoTroubles();
+  });
+});

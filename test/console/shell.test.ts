@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConsoleStage, hasChromium, narrow } from './console-support.ts';
+import { marketModule } from './market-module.ts';
+
+describe.skipIf(!hasChromium)('the frame of the console', () => {
+  let stage: ConsoleStage;
+
+  beforeAll(async () => {
+    stage = await ConsoleStage.open();
+    await stage.publish('market', marketModule);
+    await stage.call('market', 'fill', [1, 50]);
+  }, 120_000);
+
+  afterAll(async () => {
+    await stage?.close();
+  });
+
+  it('[console 1.5] asks who one is, and takes a token or nobody', async () => {
+    const visitor = await stage.visit('db/market/data?table=purchase', { token: null });
+    const { page } = visitor;
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await visitor.shoot('sign-in');
+    await visitor.expectAccessible();
+    await page.getByLabel('Token').fill('no token at all');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('This is not a token').waitFor();
+    await page.getByLabel('Token').fill(stage.ownerToken);
+    await page.keyboard.press('Enter');
+    await page.getByTitle(/^Signed in: .*, owner$/).waitFor();
+    // Nothing of it is in a cookie or an address.
+    expect(await page.context().cookies()).toEqual([]);
+    expect(page.url()).not.toContain(stage.ownerToken);
+    await page.reload();
+    await page.getByTitle(/^Signed in: .*, owner$/).click();
+    visitor.expected.push(/status of 40[0-9]/);
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Look around without signing in' }).click();
+    await page.getByTitle(/^Signed in: Not signed in/).waitFor();
+    await page.getByRole('gridcell', { name: '37', exact: true }).waitFor();
+    visitor.expectNoTroubles();
+  });
+
+  it('[console 1.5] finds pages, tables, functions and databases by a few letters', async () => {
+    const visitor = await stage.visit('db/market/data?table=customer');
+    const { page } = visitor;
+    await page.getByRole('link', { name: 'purchase' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('prch');
+    await page.getByRole('option', { name: /purchase/, selected: true }).waitFor();
+    await visitor.shoot('palette');
+    await visitor.expectAccessible();
+    await page.keyboard.press('Enter');
+    await page.getByRole('grid', { name: 'Rows of purchase' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('note_down');
+    await page.getByRole('option', { name: /note_down.*reducer/s }).waitFor();
+    await page.getByRole('combobox').fill('market');
+    await page.getByRole('option', { name: /market.*database/s }).waitFor();
+    await page.getByRole('combobox').fill('zzzz');
+    await page.getByText('Nothing has such a name').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('combobox').waitFor({ state: 'detached' });
+    visitor.expectNoTroubles();
+  });
+
+  it('[console 1.5] works by keyboard alone, with the focus in view', async () => {
+    const visitor = await stage.visit('db/market/data?table=purchase');
+    const { page } = visitor;
+    await page.getByRole('gridcell', { name: '37', exact: true }).waitFor();
+    await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    const outlines = new Set<string>();
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab');
+      const seen = await page.evaluate(() => {
+        const element = document.activeElement;
+        if (element === null || element === document.body) return 'none';
+        return element.role === 'grid' ? 'grid' : getComputedStyle(element).outlineStyle;
+      });
+      outlines.add(seen);
+      if (seen === 'grid') break;
+    }
+    expect([...outlines].filter((style) => style === 'none')).toEqual([]);
+    expect(outlines).toContain('grid');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Space');
+    await page.getByRole('dialog', { name: 'purchase 2' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    visitor.expectNoTroubles();
+  });
+
+  it('[console 1.5] has its navigation behind a button where there is little room', async () => {
+    const visitor = await stage.visit('db/market/data', {
+      form: { size: narrow, scheme: 'light' },
+    });
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Open the navigation' }).click();
+    const drawer = page.getByRole('dialog', { name: 'Navigation' });
+    await drawer.getByRole('link', { name: 'Databases' }).waitFor();
+    await visitor.shoot('drawer-narrow');
+    await drawer.getByRole('link', { name: 'Databases' }).click();
+    await page.getByRole('heading', { name: 'Databases' }).waitFor();
+    expect(await drawer.count()).toBe(0);
+    visitor.expectNoTroubles();
+  });
+
+  it('[console 1.4] shows that the connection is lost, and heals without a reload', async () => {
+    const visitor = await stage.visit('db/market/data?table=purchase');
+    const { page } = visitor;
+    visitor.expected.push(/WebSocket|ERR_|status of 503/);
+    await page.getByRole('gridcell', { name: '37', exact: true }).waitFor();
+    await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
+    await stage.service.stop('SIGKILL');
+    await page.getByText('Reconnecting…').waitFor();
+    await visitor.shoot('lost');
+    stage.service = await stage.sandbox.start();
+    await page.getByText('Reconnecting…').waitFor({ state: 'detached' });
+    await stage.call('market', 'bump', [1, 1]);
+    await page.getByRole('gridcell', { name: '38', exact: true }).waitFor();
+    expect(await page.evaluate(() => 'isSamePage' in globalThis)).toBe(true);
+    visitor.expectNoTroubles();
+  });
+
+  it('[console 1.2] loads a page when it is opened, and nothing from elsewhere', async () => {
+    const visitor = await stage.visit('');
+    const { page } = visitor;
+    await page.getByRole('link', { name: 'market' }).waitFor();
+    const loaded = () =>
+      page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name));
+    expect((await loaded()).filter((name) => name.includes('data-page'))).toEqual([]);
+    await page.getByRole('link', { name: 'market' }).click();
+    await page.getByRole('grid').or(page.getByText('has no rows')).first().waitFor();
+    const files = await loaded();
+    expect(files.filter((name) => name.includes('data-page')).length).toBeGreaterThan(0);
+    expect(files.filter((name) => !name.startsWith(stage.url))).toEqual([]);
+    const policy = (await fetch(`${stage.url}/console/`)).headers.get('content-security-policy');
+    expect(policy).toContain("default-src 'self'");
+    expect(policy).not.toContain('unsafe');
+    visitor.expectNoTroubles();
+  });
+});
