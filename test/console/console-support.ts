@@ -11,6 +11,9 @@ import { writtenFrom } from '../service/written-module.ts';
 export const hasChromium = findChromium() !== undefined;
 if (!hasChromium) console.warn(`test/console is skipped: ${howToInstall}`);
 
+/** How long a service, a browser and a module may take to be there, on a busy machine. */
+export const stageMillis = 300_000;
+
 /** Where screenshots are kept; not in git. */
 export const shotsFolder = path.join(root, 'test/console/.shots');
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -49,9 +52,7 @@ export class ConsoleStage {
     const service = await sandbox.start(flags);
     const browser = await launch(findChromium() ?? '');
     const stage = new ConsoleStage({ sandbox, service, browser });
-    await sandbox.ok(['login', '--server-issued-login', 'local']);
-    const shown = await sandbox.ok(['login', 'show', '--token']);
-    stage.ownerToken = /\S+\.\S+\.\S+/.exec(shown)?.[0] ?? '';
+    stage.ownerToken = await stage.strangerToken();
     return stage;
   }
 
@@ -101,7 +102,7 @@ export class ConsoleStage {
     return text;
   }
 
-  /** A token of somebody else. */
+  /** A token of an identity that nobody has seen yet. */
   async strangerToken(): Promise<string> {
     const answer = await fetch(`${this.sandbox.url}/v1/identity`, { method: 'POST' });
     const { token } = (await answer.json()) as { token: string };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConsoleStage, hasChromium, type Visitor } from './console-support.ts';
+import { ConsoleStage, hasChromium, stageMillis, type Visitor } from './console-support.ts';
 import { marketModule } from './market-module.ts';
 
 describe.skipIf(!hasChromium)('the page of data', () => {
@@ -14,7 +14,7 @@ describe.skipIf(!hasChromium)('the page of data', () => {
     await stage.call('market', 'fill', [1, 2_000]);
     await stage.call('market', 'add_oddity', [1, 'round']);
     await stage.call('market', 'note_down', [1, 'for the owner alone']);
-  }, 120_000);
+  }, stageMillis);
 
   afterAll(async () => {
     await stage?.close();
@@ -220,5 +220,52 @@ describe.skipIf(!hasChromium)('the page of data', () => {
     await stranger.go('db/nowhere/data');
     stranger.expected.push(/status of 404/);
     await stranger.page.getByText('There is no such thing').waitFor();
+  });
+
+  it('[console 2.2] says that it loads, and what went wrong, and tries again', async () => {
+    const visitor = await stage.visit('db/market/data?table=customer');
+    const { page } = visitor;
+    await expect.poll(() => texts(visitor, 2)).toEqual(expect.arrayContaining(['Grace']));
+    visitor.expected.push(/ERR_FAILED/);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/sql?*', async (route) => {
+      await held;
+      await route.abort();
+    });
+    await page.getByRole('link', { name: 'purchase' }).click();
+    await page.getByRole('status', { name: 'Loading purchase' }).waitFor();
+    await visitor.shoot('data-loading');
+    await visitor.expectAccessible();
+    release();
+    await page.getByText('The service does not answer', { exact: true }).waitFor();
+    await visitor.shoot('data-failed');
+    await visitor.expectAccessible();
+    await page.unroute('**/sql?*');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('2,000 rows').waitFor();
+    visitor.expectNoTroubles();
+  });
+
+  it('[console 2.2] resizes columns by mouse and by keyboard', async () => {
+    const visitor = await stage.visit('db/market/data?table=customer');
+    const { page } = visitor;
+    const head = page.getByRole('columnheader', { name: /^name/ });
+    const width = async () => Math.round((await head.boundingBox())?.width ?? 0);
+    await expect.poll(() => texts(visitor, 2)).toEqual(expect.arrayContaining(['Grace']));
+    const before = await width();
+    const box = await head.boundingBox();
+    const edge = (box?.x ?? 0) + (box?.width ?? 0);
+    await page.mouse.move(edge, (box?.y ?? 0) + 10);
+    await page.mouse.down();
+    await page.mouse.move(edge + 80, (box?.y ?? 0) + 10);
+    await page.mouse.up();
+    await expect.poll(width).toBe(before + 80);
+    await head.getByRole('button').focus();
+    await page.keyboard.press('Alt+ArrowLeft');
+    await expect.poll(width).toBe(before + 64);
+    visitor.expectNoTroubles();
   });
 });

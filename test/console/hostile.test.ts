@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConsoleStage, hasChromium } from './console-support.ts';
+import { ConsoleStage, hasChromium, stageMillis } from './console-support.ts';
 
 /** What would run if it were markup, an address or a part of a statement. */
 const hostile = [
@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium)('hostile data', () => {
     stage = await ConsoleStage.open();
     await stage.publish('trap', module);
     for (const [at, text] of hostile.entries()) await stage.call('trap', 'write', [at, text]);
-  }, 120_000);
+  }, stageMillis);
 
   afterAll(async () => {
     await stage?.close();

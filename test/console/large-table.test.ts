@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConsoleStage, hasChromium, type Visitor } from './console-support.ts';
+import { ConsoleStage, hasChromium, stageMillis, type Visitor } from './console-support.ts';
 import { marketModule } from './market-module.ts';
 
 const rows = 1_000_000;
@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)('a table of a million rows', () => {
     }
     visitor = await stage.visit('db/market/data?table=customer');
     await visitor.page.getByText('customer has no rows').waitFor();
-  }, 300_000);
+  }, stageMillis);
 
   afterAll(async () => {
     await stage?.close();

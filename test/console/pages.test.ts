@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pages } from '../../console/src/pages/pages.ts';
-import { ConsoleStage, forms, hasChromium } from './console-support.ts';
+import { ConsoleStage, forms, hasChromium, stageMillis } from './console-support.ts';
 import { marketModule } from './market-module.ts';
 
 describe.skipIf(!hasChromium)('every page of the console', () => {
@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await stage.call('market', 'fill', [1, 500]);
     await stage.call('market', 'add_oddity', [1, 'round']);
     await stage.call('market', 'note_down', [1, 'for the owner alone']);
-  }, 600_000);
+  }, stageMillis);
 
   afterAll(async () => {
     await stage?.close();

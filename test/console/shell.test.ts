@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConsoleStage, hasChromium, narrow } from './console-support.ts';
+import { ConsoleStage, hasChromium, narrow, stageMillis } from './console-support.ts';
 import { marketModule } from './market-module.ts';
 
 describe.skipIf(!hasChromium)('the frame of the console', () => {
@@ -9,7 +9,7 @@ describe.skipIf(!hasChromium)('the frame of the console', () => {
     stage = await ConsoleStage.open();
     await stage.publish('market', marketModule);
     await stage.call('market', 'fill', [1, 50]);
-  }, 120_000);
+  }, stageMillis);
 
   afterAll(async () => {
     await stage?.close();
@@ -38,6 +38,32 @@ describe.skipIf(!hasChromium)('the frame of the console', () => {
     await page.getByTitle(/^Signed in: Not signed in/).waitFor();
     await page.getByRole('gridcell', { name: '37', exact: true }).waitFor();
     visitor.expectNoTroubles();
+  });
+
+  it('[console 1.3] signs in by a code in the fragment, which counts once', async () => {
+    const { path } = JSON.parse(await stage.send('POST', '/v1/console/codes'));
+    const place = String(path).replace('/console/', '');
+    const visitor = await stage.visit(place, { token: null });
+    const { page } = visitor;
+    await page.getByTitle(/^Signed in: c200/).waitFor();
+    await page.getByRole('link', { name: 'market' }).waitFor();
+    expect(page.url()).toBe(`${stage.url}/console/`);
+    const session = await page.evaluate(() => sessionStorage.getItem('reducerdb.session'));
+    expect(session).not.toContain(stage.ownerToken);
+    await page.getByTitle(/^Signed in: c200/).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    // The token is worth nothing any more.
+    const [, token = ''] = String(session).split(' ');
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${stage.url}/v1/database/market/rights`, { headers });
+    expect(answer.status).toBe(401);
+    visitor.expectNoTroubles();
+    const late = await stage.visit(place, { token: null });
+    late.expected.push(/status of 4\d\d/);
+    await late.page.getByRole('alert').waitFor();
+    await late.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    late.expectNoTroubles();
   });
 
   it('[console 1.5] finds pages, tables, functions and databases by a few letters', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConsoleStage, hasChromium, type Visitor } from './console-support.ts';
+import { ConsoleStage, hasChromium, stageMillis, type Visitor } from './console-support.ts';
 import { marketModule } from './market-module.ts';
 
 describe.skipIf(!hasChromium)('the page of SQL', () => {
@@ -10,7 +10,7 @@ describe.skipIf(!hasChromium)('the page of SQL', () => {
     await stage.publish('market', marketModule);
     await stage.call('market', 'fill', [1, 200]);
     await stage.call('market', 'note_down', [1, 'for the owner alone']);
-  }, 120_000);
+  }, stageMillis);
 
   afterAll(async () => {
     await stage?.close();

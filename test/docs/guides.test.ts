@@ -27,6 +27,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   },
   'docs/guide/apps.md': {},
   'docs/guide/backups.md': {},
+  'docs/guide/console.md': {},
   'docs/guide/http.md': { isServed: true },
   'docs/guide/deploys.md': {},
   'docs/guide/export-import.md': {},

@@ -1,4 +1,4 @@
-import { databasePath, send } from './http.ts';
+import { databasePath, ServiceError, send } from './http.ts';
 import { type Json, listOf, numberOf, objectOf, parseJson } from './json.ts';
 import { type Field, fieldsOfProduct } from './types.ts';
 
@@ -38,6 +38,35 @@ export async function runSql(
     ...(signal === undefined ? {} : { signal }),
   });
   return resultOf(parseJson(await answer.text()));
+}
+
+const explain = 'EXPLAIN ';
+
+/**
+ * Where in a statement the service finds an error, in characters from its start. It plans the
+ * statement for that, and does not run it.
+ */
+export async function errorOffset(
+  database: string,
+  sql: string,
+  parameters: SqlOptions['parameters'],
+): Promise<number | undefined> {
+  if (/^\s*explain\b/i.test(sql)) return undefined;
+  const params = parameters === undefined ? {} : { params: parameters };
+  try {
+    await send(databasePath(database, 'sql'), {
+      method: 'POST',
+      headers: {
+        accept: 'application/json; values=plain',
+        'content-type': 'application/vnd.reducerdb.sql+json',
+      },
+      text: JSON.stringify({ sql: explain + sql, ...params }),
+    });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.position === undefined) return undefined;
+    return error.position.offset - explain.length;
+  }
 }
 
 export function resultOf(json: Json): SqlResult {

@@ -31,10 +31,13 @@ export function planOf(rows: readonly (readonly Json[])[]): readonly PlanStep[] 
   return roots;
 }
 
+const expected = String.raw`(?:about ([\d,]+) rows?)?`;
+const measured = String.raw`(?: ?really ([\d,]+) rows? in ([\d,]+) loops?, ([\d.,]+) ms)?`;
+/** What EXPLAIN adds to a line, such as `(about 3 rows; really 3 rows in 1 loops, 0.18 ms)`. */
+const numbers = new RegExp(String.raw`\(${expected};?${measured}\)\s*$`);
+
 function stepOf(line: string, at: number): Draft {
   const depth = line.length - line.trimStart().length;
-  const numbers =
-    /\((?:about ([\d,]+) rows?)?;?(?: ?really ([\d,]+) rows? in ([\d,]+) loops?, ([\d.,]+) ms)?\)\s*$/;
   const found = numbers.exec(line);
   const number = (text: string | undefined) => {
     return text === undefined ? null : Number(text.replaceAll(',', ''));

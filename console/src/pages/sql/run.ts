@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ServiceError } from '../../service/http.ts';
 import type { Json } from '../../service/json.ts';
 import { serviceErrorOf } from '../../service/load.ts';
-import { runSql, type SqlResult } from '../../service/sql.ts';
+import { errorOffset, runSql, type SqlResult } from '../../service/sql.ts';
 import type { Connection } from '../../shell/connection.ts';
 import type { Mark } from './sql-editor.tsx';
 import { isReading, parametersOf, parameterValues, type Statement } from './statements.ts';
@@ -43,7 +43,11 @@ export function useRun(database: string) {
         set({ result });
       } catch (reason) {
         const error = serviceErrorOf(reason);
-        set({ error, mark: markOf(statement, error) });
+        set({ error, mark: markOf(statement, error, undefined) });
+        if (error.status !== 400) return;
+        const values = parameterValues(parametersOf(statement.text), parameters);
+        const offset = await errorOffset(database, statement.text, values);
+        if (offset !== undefined) set({ error, mark: markOf(statement, error, offset) });
       }
     },
     [database],
@@ -74,9 +78,13 @@ function send(
 }
 
 /** Where the service says that an error is, or the name that it speaks of. */
-function markOf({ text, from }: Statement, error: ServiceError): Mark | null {
+function markOf(
+  { text, from }: Statement,
+  error: ServiceError,
+  offset: number | undefined,
+): Mark | null {
   const message = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
-  const at = error.position?.offset ?? offsetIn(text, error.message);
+  const at = offset ?? offsetIn(text, error.message);
   if (at === undefined || at < 0 || at > text.length) return null;
   const [word = ''] = /^[\w$]+|^[^\s]/.exec(text.slice(at)) ?? [];
   return { from: from + at, to: from + at + Math.max(1, word.length), message };
