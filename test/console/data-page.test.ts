@@ -139,8 +139,8 @@ describe.skipIf(!hasChromium)('the page of data', () => {
     const review = page.getByRole('dialog', { name: 'Changes of customer' });
     await review.getByText("UPDATE customer SET name = 'Ada O''Lovelace' WHERE id = 1;").waitFor();
     await review.getByText('DELETE FROM customer WHERE id = 3;').waitFor();
-    await review.getByText('1 new').waitFor();
-    await review.getByText('1 changed').waitFor();
+    await review.getByText('1 inserted').waitFor();
+    await review.getByText('1 updated').waitFor();
     await review.getByText('1 deleted').waitFor();
     await visitor.shoot('data-review');
     await visitor.expectAccessible();

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../../parts/button.tsx';
-import { PreviewView } from '../../parts/changes.tsx';
+import { Changes } from '../../parts/changes.tsx';
 import { Copy } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Loading, Notice } from '../../parts/state.tsx';
 import { say } from '../../parts/toast.tsx';
 import type { ServiceError } from '../../service/http.ts';
 import { serviceErrorOf } from '../../service/load.ts';
-import { applyPreview, dropPreview, type Preview, previewWork } from '../../service/previews.ts';
+import { applyPreview, createPreview, dropPreview, type Preview } from '../../service/previews.ts';
 import type { TableSchema } from '../../service/schema.ts';
 import styles from './change-bar.module.css';
 import { type ChangeSet, editSql, setSql, without } from './change-set.ts';
@@ -63,7 +63,8 @@ function Review({ database, table, set, onChange, onClose, onApplied }: ReviewPr
     setFailure(null);
     try {
       taken();
-      await applyPreview(database, id);
+      const applied = await applyPreview(database, id);
+      if (applied.kind === 'different') throw new Error(applied.error);
       say(set.length === 1 ? 'The change is applied' : 'The changes are applied');
       onChange([]);
       onApplied();
@@ -96,8 +97,19 @@ function Review({ database, table, set, onChange, onClose, onApplied }: ReviewPr
       {failure !== null && <Problem error={failure} />}
       {error !== null && <Problem error={error} />}
       {error === null && preview === null && <Loading label="Trying the changes" lines={3} />}
-      {preview !== null && <PreviewView preview={preview} />}
+      {preview !== null && <Tried preview={preview} />}
     </Dialog>
+  );
+}
+
+/** What the statements would do, or why they are refused. */
+function Tried({ preview }: { readonly preview: Preview }) {
+  if (preview.isCommit) return <Changes of={preview} />;
+  return (
+    <Notice kind="danger" isAlert>
+      <p>{preview.error ?? 'The changes are refused.'}</p>
+      {preview.hint !== null && <p>{preview.hint}</p>}
+    </Notice>
   );
 }
 
@@ -141,7 +153,7 @@ function usePreview(database: string, sql: string) {
     const drop = (id: string) => void dropPreview(database, id).catch(() => undefined);
     setPreview(null);
     setError(null);
-    previewWork(database, { sql }).then(
+    createPreview(database, { sql }).then(
       (made) => {
         if (isOver && made.id !== null) drop(made.id);
         if (isOver) return;
