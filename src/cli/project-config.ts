@@ -44,7 +44,7 @@ export function readProjectConfig(
   directory: string,
   environment: string | undefined,
 ): ProjectConfig | undefined {
-  const folder = findUpwards(directory);
+  const folder = projectFolder(directory);
   if (folder === undefined) return undefined;
   const names = ['service.json', 'service.local.json'];
   if (environment !== undefined) {
@@ -67,7 +67,8 @@ export function onlyServer(config: ProjectConfig): string | undefined {
   return servers.size === 1 ? [...servers][0] : undefined;
 }
 
-function findUpwards(directory: string): string | undefined {
+/** The folder of the nearest `service.json`, upwards. */
+export function projectFolder(directory: string): string | undefined {
   for (let folder = path.resolve(directory); ; folder = path.dirname(folder)) {
     if (existsSync(path.join(folder, 'service.json'))) return folder;
     if (folder === path.dirname(folder)) return undefined;

@@ -4,9 +4,15 @@ import { identityToHex } from '../values/identity.ts';
 import { object, string } from '../values/json-shape.ts';
 import { Api } from './api.ts';
 import { type CiToken, readCiToken } from './ci-token.ts';
+import { type RunningDev, runningDev } from './dev/running-dev.ts';
 import { CliError, type Io } from './io.ts';
 import { findPlaces, type Places } from './places.ts';
-import { onlyServer, type ProjectConfig, readProjectConfig } from './project-config.ts';
+import {
+  onlyServer,
+  type ProjectConfig,
+  projectFolder,
+  readProjectConfig,
+} from './project-config.ts';
 import { chooseServer, type ServerAddress } from './server-choice.ts';
 import { readUserConfig, type UserConfig, writeUserConfig } from './user-config.ts';
 
@@ -79,12 +85,22 @@ export class Session {
     const project = () => (this.project === undefined ? undefined : onlyServer(this.project));
     if (this.flags.server === undefined && this.#ci !== undefined) return this.#ci.server;
     const named = this.flags.server ?? preferred ?? project();
+    if (named === undefined && this.#dev !== undefined) return { url: this.#dev.url, name: 'dev' };
     return chooseServer(this.#config, named);
+  }
+
+  /** The service that `dev` runs in this project: no server has to be named for it. */
+  get #dev(): RunningDev | undefined {
+    const { cwd } = this.io;
+    const folder = this.flags.config === false ? undefined : projectFolder(cwd);
+    return runningDev(folder ?? cwd);
   }
 
   /** The token for a server: that of the environment goes to its own server only. */
   tokenFor(server: ServerAddress): string | undefined {
-    return server.url === this.#ci?.server.url ? this.#ci.token : this.#config.token;
+    if (server.url === this.#ci?.server.url) return this.#ci.token;
+    const dev = this.#dev;
+    return server.url === dev?.url ? dev.token : this.#config.token;
   }
 
   /** Uses the saved identity; anonymous with `--anonymous`, or when none is saved. */

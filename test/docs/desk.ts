@@ -123,7 +123,9 @@ export class Desk {
 
   /** About the service of this desk. */
   #here(text: string): string {
-    return text.replaceAll('127.0.0.1:3000', `127.0.0.1:${this.#port}`);
+    return text
+      .replaceAll('127.0.0.1:3000', `127.0.0.1:${this.#port}`)
+      .replaceAll('--port 3000', `--port ${this.#port}`);
   }
 
   #environment(): NodeJS.ProcessEnv {

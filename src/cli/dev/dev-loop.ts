@@ -127,6 +127,7 @@ export class DevLoop {
     }
     const api = await this.#options.api();
     const result = await publishProgram({ api, database, program, clear });
+    if (this.#isEnded) return;
     const millis = performance.now() - started;
     // After the publish: the compiler would take the processor from it.
     types.begin();

@@ -151,7 +151,12 @@ export class DevSession {
         screen,
         mark: '[web] ',
         environment: { ...io.environment, ...placeVariables(server.url, project.database) },
-        onPage: (url) => screen.say(`page: ${url}   console: ${console}`),
+        onPage: (url) => {
+          // Some print where their database is.
+          const isPage = new URL(url).origin !== new URL(server.url).origin;
+          if (isPage) screen.say(`page: ${url}   console: ${console}`);
+          return isPage;
+        },
       });
       void frontEnd.ended.then((code) => {
         if (frontEnd.isEnding) return;

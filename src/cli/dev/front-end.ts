@@ -78,8 +78,8 @@ export interface RunOptions extends FrontEndCommand {
   /** Before each line. */
   readonly mark: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** Receives the first address of a page that it prints. */
-  readonly onPage?: (url: string) => void;
+  /** Receives an address on this machine that it prints; `true`: it is that of its page. */
+  readonly onPage?: (url: string) => boolean;
 }
 
 /** A command that runs beside `dev`, in a process group that ends as a whole. */
@@ -142,8 +142,7 @@ export class SideCommand {
     this.#options.screen.asIs(`${this.#options.mark}${safeText(plain)}`);
     const [url] = /https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?[^\s]*/.exec(plain) ?? [];
     if (url === undefined || this.#hasPage) return;
-    this.#hasPage = true;
-    this.#options.onPage?.(url);
+    this.#hasPage = this.#options.onPage?.(url) === true;
   }
 }
 

@@ -9,6 +9,7 @@ import {
   tablePairs,
 } from '../../codegen/migration-changes.ts';
 import type { MigrationFile } from '../../codegen/migration-file.ts';
+import { definitionFromSchema } from '../../codegen/schema-document.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
 import type { Api } from '../api.ts';
 import { CliError } from '../io.ts';
@@ -21,7 +22,14 @@ import {
 } from '../new-migration.ts';
 import type { Choice, DevInput } from './dev-input.ts';
 import type { DevScreen } from './dev-screen.ts';
-import { countRows, countsText, type RowCounts, rowsText, totalOf } from './row-counts.ts';
+import {
+  countRows,
+  countsText,
+  type RowCounts,
+  rowsText,
+  runningSchema,
+  totalOf,
+} from './row-counts.ts';
 
 /** What happens to a change of the schema that needs a decision. */
 export type OnConflict = 'ask' | 'migrate' | 'reset' | 'stop';
@@ -57,15 +65,15 @@ type Way =
 
 /** Says what stands against the program and which rows are at stake; then asks, or follows the policy. */
 export async function resolveConflict(conflict: SchemaConflict): Promise<Resolution> {
-  const { api, database, screen, policy } = conflict;
-  const compared = await comparisonOf(conflict);
-  const counts =
-    compared === undefined
-      ? new Map<string, number>()
-      : await countRows(api, database, compared.old.definition);
+  const { api, database, screen, policy, signal } = conflict;
   screen.fault(`the schema has changed in a way that needs a decision:\n${shortReason(conflict)}`);
+  const running = definitionFromSchema(await runningSchema(api, database));
+  const counts = await countRows(api, database, running);
   const atStake = countsText(counts);
   screen.warn(atStake === '' ? 'No rows are at stake.' : `Rows at stake: ${atStake}.`);
+  const isDecided = policy === 'reset' || policy === 'stop';
+  const compared = isDecided ? undefined : await comparisonOf(conflict);
+  if (signal.aborted) return { kind: 'kept' };
   const known = { conflict, compared, counts };
   switch (policy) {
     case 'ask':

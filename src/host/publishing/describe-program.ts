@@ -28,6 +28,8 @@ export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescrip
     clock: new MachineClock(),
     isolationOf: () => 'thread',
     usualIsolation: 'thread',
+    // Somebody waits for it.
+    isDevelopment: true,
     report: () => undefined,
   });
   const place = { identity: databaseIdentity(0n), programs: undefined };
