@@ -125,6 +125,9 @@ function workOf(block: Block): Work | undefined {
       return (desk) => succeed(desk.run(text));
     case 'sh fails':
       return (desk) => fail(desk.run(text));
+    // Installs from the registry: run by test/templates/stranger.test.ts.
+    case 'sh stranger':
+      return undefined;
     case 'sh start':
       return async (desk) => {
         await desk.start(text);

@@ -12,6 +12,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const longest = [
   'test/service/siege.test.ts',
   'test/docs/guides.test.ts',
+  'test/templates/templates.test.ts',
+  'test/templates/stranger.test.ts',
   'test/service/linking.test.ts',
   'test/service/cli-generate.test.ts',
   'test/service/cli-publish.test.ts',

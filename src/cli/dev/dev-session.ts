@@ -228,7 +228,7 @@ export class DevSession {
   }
 
   /**
-   * Runs the seed on a database without rows, once. A new one is empty whatever is counted: a module
+   * Runs the seed on a database without rows, once. A new one gets it whatever is counted: a module
    * may have rows of its own from `init`, and rows of the connections that are open.
    */
   async #seed(identity: string, isNew: boolean): Promise<void> {

@@ -22,7 +22,10 @@ test('a player who steers moves with each beat, and stands after 0, 0', async ()
   const start = await me();
   assert.deepEqual([start.dx, start.dy], [1, 0]);
   const ran = await db.clock.advance(100);
-  assert.deepEqual(ran.map(({ outcome }) => outcome), ['committed', 'committed']);
+  assert.deepEqual(
+    ran.map(({ outcome }) => outcome),
+    ['committed', 'committed'],
+  );
   const there = await me();
   assert.equal(there.x, (start.x + 2 * 21) % 1600);
   await ada.reducers.steer({ dx: 0, dy: 0 });

@@ -45,7 +45,12 @@ watchPointer(canvas, steer, () => {
 });
 
 function frame(millis: number): void {
-  draw(canvas, { millis, players: players.get().rows, coins: coins.get().rows, me: client.identity });
+  draw(canvas, {
+    millis,
+    players: players.get().rows,
+    coins: coins.get().rows,
+    me: client.identity,
+  });
   requestAnimationFrame(frame);
 }
 requestAnimationFrame(frame);

@@ -1,6 +1,6 @@
 import { client } from './database.ts';
-import { part } from './part.ts';
 import { showNotes } from './notes.ts';
+import { part } from './part.ts';
 import './style.css';
 
 const problem = part('.problem', HTMLElement);
@@ -31,7 +31,9 @@ const showPresence = () => {
   const isLive = client.state.get().kind === 'live';
   const count = visitors.get().rows.length;
   presence.classList.toggle('offline', !isLive);
-  presence.textContent = isLive ? `${count} ${count === 1 ? 'window' : 'windows'} open` : 'connecting …';
+  presence.textContent = isLive
+    ? `${count} ${count === 1 ? 'window' : 'windows'} open`
+    : 'connecting …';
 };
 client.state.subscribe(showPresence);
 visitors.subscribe(showPresence);
