@@ -12,6 +12,7 @@ import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity, DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.ts';
 import type { ChangedParts, UsedPart } from './changed-parts.ts';
 import type { Clock } from './clock.ts';
+import type { ReadDeploys } from './deploy-rows.ts';
 import type { Entropy } from './entropy.ts';
 import type { KeptOutcomes } from './kept-outcomes.ts';
 import type { Subscriptions } from './live/subscriptions.ts';
@@ -63,6 +64,8 @@ export interface DatabaseCore {
   readonly quota: StorageQuota;
   /** The configuration at this moment, as the program with this hash reads it, without secrets. */
   readonly env: (program: string) => ModuleEnv;
+  /** What was published; `undefined` where nobody lists it. */
+  readonly deploys: ReadDeploys | undefined;
   /** When the last commit present at opening was accepted; 0n if there was none. */
   readonly lastMicros: bigint;
   /** The snapshot that the tables were loaded from at opening. */

@@ -26,6 +26,7 @@ import { ChangedParts } from './changed-parts.ts';
 import type { Clock } from './clock.ts';
 import type { DatabaseCore } from './core.ts';
 import { Database, type DatabaseSurroundings } from './database.ts';
+import type { ReadDeploys } from './deploy-rows.ts';
 import type { Entropy } from './entropy.ts';
 import { hostLine } from './host-line.ts';
 import { KeptOutcomes } from './kept-outcomes.ts';
@@ -83,6 +84,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly storage?: StorageLimits;
   /** Receives the lines of the module's log. */
   readonly report: (line: ModuleLogLine) => void;
+  /** Reads what was published, for statements; absent where nobody lists it. */
+  readonly deploys?: ReadDeploys | undefined;
   /** Why a database is opened read-only; see `DatabaseCore`. */
   readonly full?: string | undefined;
   /** Receives full sentences about data cut off by recovery, and bugs that ended one statement. */
@@ -269,6 +272,7 @@ function coreOf(
     statementMemory: new StatementMemory(),
     quota: quotaOf(options),
     env: options.env ?? (() => emptyEnv),
+    deploys: options.deploys,
     full: options.full,
     snapshot: undefined,
   };

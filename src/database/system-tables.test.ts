@@ -153,6 +153,12 @@ describe('[sql 11] computed system tables', () => {
           'lateness_p99,last_error',
       ],
       [24, 'st_migration', 'id,hash,offset,time'],
+      [
+        25,
+        'st_deploy',
+        'deploy,kind,time,by,program,offset,generation,message,plan,migrations,static,of,running,' +
+          'canary,canary_reason',
+      ],
       [26, 'st_idempotency', 'identity,function_name,key,at,offset,body,returns,value'],
       [28, 'st_schedule_due', 'schedule_id,row_key,due'],
       [29, 'st_schedule_attempt', 'schedule_id,row_key,due,at,attempt,state,error'],
@@ -168,13 +174,14 @@ describe('[sql 11] computed system tables', () => {
   it('are public, and are not in catalogs', () => {
     const { catalog, schema } = systemOf(raw);
     for (const { access, kind, name } of computedTables) {
-      const expected = name === 'st_schedule' ? 'private' : 'public';
+      const isPrivate = name === 'st_schedule' || name === 'st_deploy';
+      const expected = isPrivate ? 'private' : 'public';
       expect([access, kind]).toEqual([expected, 'system']);
     }
     expect(catalog.tables.slice(0, 9)).toEqual(systemTables);
     const names = schema.tables.map(({ name }) => name);
     // Those that keep the state of schedules and imports are hidden.
-    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(23);
+    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(24);
     expect(new Set(schema.tables.map(({ id }) => id)).size).toBe(schema.tables.length);
   });
 
@@ -188,7 +195,7 @@ describe('[sql 11] computed system tables', () => {
       [ids.top, 'the_top', 'user', 'public', none],
     ]);
     const system = rows('st_table').filter((row) => Number((row as Value[])[0]) < 4096);
-    expect(system).toHaveLength(23);
+    expect(system).toHaveLength(24);
     expect(system).toContainEqual([1, 'st_table', 'system', 'public', some([0])]);
     expect(system).toContainEqual([7, 'st_client', 'system', 'public', none]);
     expect(system).toContainEqual([
@@ -404,7 +411,7 @@ describe('[sql 11] computed system tables', () => {
 
   it('describe a database without a module of its own', () => {
     const { rows } = systemOf(moduleOf([]));
-    expect(rows('st_table')).toHaveLength(23);
+    expect(rows('st_table')).toHaveLength(24);
     expect(rows('st_table_accessor')).toEqual([]);
   });
 

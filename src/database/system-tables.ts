@@ -2,13 +2,20 @@ import { assert, present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import type { TableId } from '../schema/ids.ts';
-import { computedTables, firstUserId, scheduleTableId } from '../schema/system-tables.ts';
+import {
+  computedTables,
+  deployTableId,
+  firstUserId,
+  scheduleTableId,
+  unwatchedTableIds,
+} from '../schema/system-tables.ts';
 import type { Rights } from '../sql/rights.ts';
 import { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { encoderOf } from '../values/encode.ts';
 import type { ProductType } from '../values/type.ts';
+import { deployRows, type ListedDeploy } from './deploy-rows.ts';
 import type { ListedSchedule } from './schedules/schedule-ask.ts';
 import { scheduleRows } from './schedules/schedule-rows.ts';
 import { audienceOf, shownFacts } from './shown-facts.ts';
@@ -29,13 +36,13 @@ export class SystemTables {
   }
 
   /**
-   * The table, or `undefined` when `id` is not one of them; `scheduleTable` has its own. `offset`
-   * is that of the store: the values of sequences, which alone change between updates, are as of
-   * that commit. Tables handed out earlier keep their rows.
+   * The table, or `undefined` when `id` is not one of them; those that change without a commit have
+   * their own. `offset` is that of the store: the values of sequences, which alone change between
+   * updates, are as of that commit. Tables handed out earlier keep their rows.
    */
   table(id: TableId, offset: number, rights: Rights): Table | undefined {
     const spec = computedById.get(id);
-    if (spec === undefined || id === scheduleTableId) return undefined;
+    if (spec === undefined || unwatchedTableIds.has(id)) return undefined;
     const audience = audienceOf(spec.name, rights);
     const filled = this.#filled.get(id) ?? new Map<string, FilledTable>();
     const known = filled.get(audience);
@@ -77,6 +84,12 @@ const sequencesId = present(
 export function scheduleTable(schedules: readonly ListedSchedule[]): Table {
   const spec = present(computedById.get(scheduleTableId), 'the table of schedules');
   return filledTable(spec, scheduleRows(schedules));
+}
+
+/** `st_deploy`, likewise. */
+export function deployTable(deploys: readonly ListedDeploy[]): Table {
+  const spec = present(computedById.get(deployTableId), 'the table of deploys');
+  return filledTable(spec, deployRows(deploys));
 }
 
 /** A table in a store of its own, which is never written again. */

@@ -1,5 +1,5 @@
 import { shownSchemaJson } from '../doors/shown-schema.ts';
-import type { Deploy } from '../host/deploys/deploy.ts';
+import type { Deploy } from '../host/deployed/deploy.ts';
 import type { KnownDeploys } from '../host/deploys/deploy-list.ts';
 import { callerOf, type HttpContext, openTarget, targetOf } from './context.ts';
 import { type Exchange, HttpError, json, type Reply, text } from './exchange.ts';

@@ -1,7 +1,7 @@
 import { present, unreachable } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import { type TableId, tableId, type ViewId } from '../schema/ids.ts';
-import { scheduleTableId } from '../schema/system-tables.ts';
+import { unwatchedTableIds } from '../schema/system-tables.ts';
 import type { OutputColumn, TypedBlock, TypedRead } from '../sql/check/typed.ts';
 import { visitQuery } from '../sql/check/typed-expression.ts';
 import { layoutOfRows, namedTypeOf } from '../sql/expressions/row-layout.ts';
@@ -270,7 +270,7 @@ function requireNameable(read: TypedRead): void {
 
 /** A watched query reads nothing that changes without a commit. */
 function requireCommits(reads: readonly TypedRead[]): void {
-  const changing = tablesOf(reads).find(({ id }) => id === scheduleTableId);
+  const changing = tablesOf(reads).find(({ id }) => unwatchedTableIds.has(id));
   if (changing === undefined) return;
   throw invalid(`Rows of ${changing.name} cannot be watched: they change without a commit`);
 }

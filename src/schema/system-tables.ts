@@ -405,10 +405,36 @@ export const computedTables: readonly TableSpec[] = [
     unique: [],
     access: 'private',
   }),
+  systemTable({
+    id: 25,
+    name: 'st_deploy',
+    columns: [
+      ['deploy', u64],
+      ['kind', string],
+      ['time', optionType(timestampType)],
+      ['by', optionType(u256)],
+      ['program', u256],
+      ['offset', u64],
+      ['generation', u64],
+      ['message', string],
+      ['plan', string],
+      ['migrations', { kind: 'array', element: string }],
+      ['static', bool],
+      ['of', optionType(u64)],
+      ['running', bool],
+      ['canary', optionType(string)],
+      ['canary_reason', optionType(string)],
+    ],
+    unique: [[0]],
+    access: 'private',
+  }),
 ];
 
-/** The one whose rows change without a commit. */
 export const scheduleTableId = tableId(23);
+export const deployTableId = tableId(25);
+
+/** Those whose rows change without a commit. */
+export const unwatchedTableIds: ReadonlySet<TableId> = new Set([scheduleTableId, deployTableId]);
 
 /** Ids by name of all system tables, stored or computed. Ids below `firstUserId` are reserved. */
 export const systemTableIds: ReadonlyMap<string, TableId> = new Map(

@@ -111,6 +111,7 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
   host: {
     ledger: [],
     linking: [],
+    deployed: [],
     seats: ['linking'],
     watching: ['seats'],
     spawner: ['watching'],
@@ -119,7 +120,7 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     snapshots: ['seats', 'spawner'],
     messages: ['linking', 'seats', 'outbound', 'lanes'],
     workers: [
-      ...['linking', 'seats', 'watching', 'spawner', 'outbound', 'lanes', 'snapshots'],
+      ...['linking', 'deployed', 'seats', 'watching', 'spawner', 'outbound', 'lanes', 'snapshots'],
       'messages',
     ],
     feeds: ['seats'],
@@ -130,9 +131,10 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     transfer: ['spawner', 'supervision', 'registry'],
     sites: ['workers'],
     backups: ['spawner', 'supervision', 'registry', 'databases'],
-    deploys: ['supervision', 'sites'],
+    deploys: ['deployed', 'supervision', 'sites'],
     publishing: [
-      ...['linking', 'seats', 'spawner', 'workers', 'supervision', 'registry', 'databases'],
+      ...['linking', 'deployed', 'seats', 'spawner', 'workers', 'supervision', 'registry'],
+      'databases',
       ...['sites', 'deploys'],
     ],
     offline: ['registry', 'sites'],

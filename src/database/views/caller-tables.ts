@@ -1,20 +1,28 @@
 import { present } from '../../assert.ts';
 import { type TableId, type ViewId, viewId } from '../../schema/ids.ts';
-import { scheduleTableId } from '../../schema/system-tables.ts';
+import { deployTableId, scheduleTableId } from '../../schema/system-tables.ts';
 import { invalid } from '../../sql/failure.ts';
 import type { StatementCaller } from '../../sql/rights.ts';
 import type { SqlSchema, SqlTables } from '../../sql/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
+import type { ReadDeploys } from '../deploy-rows.ts';
 import { listSchedules } from '../schedules/list-schedules.ts';
 import type { Schedules } from '../schedules/schedules.ts';
-import { type SystemTables, scheduleTable } from '../system-tables.ts';
+import { deployTable, type SystemTables, scheduleTable } from '../system-tables.ts';
 import { statementFailureText } from './view-failure.ts';
 import type { ViewInstances } from './view-instances.ts';
 
 export interface TableSources {
   readonly store: Store;
-  readonly program: { readonly systemTables: SystemTables; readonly sql: SqlSchema };
+  readonly program: {
+    readonly systemTables: SystemTables;
+    readonly sql: SqlSchema;
+    readonly hash: string;
+    readonly schemaVersion: number;
+  };
+  /** What was published; absent where nobody lists it. */
+  readonly deploys: ReadDeploys | undefined;
   readonly schedules: Schedules;
   readonly views: ViewInstances;
 }
@@ -29,6 +37,7 @@ export class CallerTables implements SqlTables {
   readonly #caller: StatementCaller;
   readonly #nowMicros: bigint;
   #schedules: Table | undefined;
+  #deploys: Table | undefined;
 
   constructor(sources: TableSources, caller: StatementCaller, nowMicros: bigint) {
     this.#sources = sources;
@@ -51,6 +60,7 @@ export class CallerTables implements SqlTables {
     const { store, program, views } = this.#sources;
     const { identity, rights } = this.#caller;
     if (id === scheduleTableId) return this.#scheduleTable();
+    if (id === deployTableId) return this.#deployTable();
     const found = store.table(id) ?? program.systemTables.table(id, store.offset, rights);
     if (found !== undefined) return found;
     // Neither stored nor computed, so it is a view.
@@ -63,5 +73,14 @@ export class CallerTables implements SqlTables {
     const isShown = rights.readsProgram;
     this.#schedules ??= scheduleTable(isShown ? listSchedules(this.#sources, rights) : []);
     return this.#schedules;
+  }
+
+  /** Likewise. */
+  #deployTable(): Table {
+    const { deploys, program } = this.#sources;
+    const { hash, schemaVersion: commit } = program;
+    const isShown = this.#caller.rights.readsProgram;
+    this.#deploys ??= deployTable((isShown && deploys?.({ program: hash, commit })) || []);
+    return this.#deploys;
   }
 }

@@ -4,9 +4,9 @@ import { limits } from '../../limits.ts';
 import type { Report } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { Deploy } from '../deployed/deploy.ts';
 import type { CallCounts } from '../supervision/vitals.ts';
 import { CanaryWatch } from './canary-watch.ts';
-import type { Deploy } from './deploy.ts';
 import type { Deploys } from './deploys.ts';
 
 export interface CanariesOptions {

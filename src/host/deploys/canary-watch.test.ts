@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../limits.ts';
+import type { Canary } from '../deployed/deploy.ts';
 import { RecentCalls } from '../supervision/recent-calls.ts';
 import { CanaryWatch } from './canary-watch.ts';
-import type { Canary } from './deploy.ts';
 import { beforeOf } from './judge-canary.ts';
 
 /** A database whose calls, and time, a test makes. */

@@ -1,5 +1,5 @@
+import type { Canary } from '../deployed/deploy.ts';
 import { type CallFigures, figuresSince } from '../supervision/recent-calls.ts';
-import type { Canary } from './deploy.ts';
 import { canaryFault, passedText } from './judge-canary.ts';
 
 export type CanaryView =

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
+import { deployBefore, type NextDeploy } from '../deployed/deploy.ts';
 import { DiskShelf } from '../sites/disk-shelf.ts';
 import { MemoryShelf, type Shelf } from '../sites/shelf.ts';
-import { deployBefore, type NextDeploy } from './deploy.ts';
 import { DeployList } from './deploy-list.ts';
 
 const folders: string[] = [];

@@ -1,7 +1,6 @@
 import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { JsonError } from '../../values/json-error.ts';
-import type { Shelf } from '../sites/shelf.ts';
 import {
   type Canary,
   type Deploy,
@@ -9,9 +8,14 @@ import {
   type NextDeploy,
   programsToKeep,
   type RunningProgram,
-  reconciled,
-} from './deploy.ts';
-import { type DeploysRecord, decodeDeploys, encodeDeploys } from './deploy-record.ts';
+} from '../deployed/deploy.ts';
+import {
+  type DeploysRecord,
+  decodeDeploys,
+  encodeDeploys,
+  settledBy,
+} from '../deployed/deploy-record.ts';
+import type { Shelf } from '../sites/shelf.ts';
 
 export interface DeployListOptions {
   readonly shelf: Shelf;
@@ -172,8 +176,7 @@ export class DeployList {
     const before = await this.#read();
     const running = await this.#options.running();
     const generation = this.#options.generation() ?? 0;
-    const settled = withBegun(before, running, generation);
-    const deploys = reconciled(settled, running, generation);
+    const deploys = settledBy(before, running, generation);
     const after = { deploys, next: undefined };
     if (deploys !== before.deploys || before.next !== undefined) await this.#note(after);
     return after;
@@ -245,18 +248,6 @@ const nothing: DeploysRecord = { deploys: [], next: undefined };
 
 function programName(hash: string): string {
   return `${hash}.program`;
-}
-
-/** What was begun has happened if its program runs, in its generation. */
-function withBegun(
-  { deploys, next }: DeploysRecord,
-  { program, commit }: RunningProgram,
-  generation: number,
-): readonly Deploy[] {
-  if (next === undefined || next.generation !== generation) return deploys;
-  if (next.program !== program) return deploys;
-  const number = (deploys.at(-1)?.number ?? 0) + 1;
-  return followedBy(deploys, { ...next, number, commit });
 }
 
 /** Static files can be published without a program: those of a deploy are those it ends with. */

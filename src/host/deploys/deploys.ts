@@ -3,9 +3,9 @@ import { noSpaceText, noSpaceTextForCallers } from '../../node/folder-space.ts';
 import type { Report } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { NextDeploy, RunningProgram } from '../deployed/deploy.ts';
 import { DiskShelf } from '../sites/disk-shelf.ts';
 import { MemoryShelf } from '../sites/shelf.ts';
-import type { NextDeploy, RunningProgram } from './deploy.ts';
 import { DeployList, type StagedDeploy } from './deploy-list.ts';
 
 export interface DeploysOptions {

@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts';
+import type { CanaryBefore } from '../deployed/deploy.ts';
 import { type CallFigures, percentileMillis } from '../supervision/recent-calls.ts';
-import type { CanaryBefore } from './deploy.ts';
 
 /** What the calls before a deploy were like, as it is written down. */
 export function beforeOf({ calls, failed, times }: CallFigures): CanaryBefore {

@@ -7,7 +7,7 @@ import { planBack } from '../../schema/plan-declared.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { asCaller, type DatabaseIdentity, databaseAsCaller } from '../../values/identity-roles.ts';
 import type { RunningDatabases } from '../databases/running-databases.ts';
-import { type Deploy, deployBefore } from '../deploys/deploy.ts';
+import { type Deploy, deployBefore } from '../deployed/deploy.ts';
 import type { KnownDeploys } from '../deploys/deploy-list.ts';
 import type { Deploys } from '../deploys/deploys.ts';
 import { lossesOf, lossText } from '../deploys/way-back.ts';

@@ -2,7 +2,7 @@ import { refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
-import type { CanaryBefore, DeployKind, NextDeploy } from '../deploys/deploy.ts';
+import type { CanaryBefore, DeployKind, NextDeploy } from '../deployed/deploy.ts';
 import { wayBackFault } from '../deploys/way-back.ts';
 import type { StaticChoice } from '../sites/site.ts';
 import type { PlannedUpdate } from '../supervision/database-handle.ts';

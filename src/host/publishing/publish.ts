@@ -18,7 +18,7 @@ import {
   type PublishedValues,
   type StagedValues,
 } from '../databases/staged-values.ts';
-import type { Deploy } from '../deploys/deploy.ts';
+import type { Deploy } from '../deployed/deploy.ts';
 import type { StagedDeploy } from '../deploys/deploy-list.ts';
 import type { Deploys } from '../deploys/deploys.ts';
 import { beforeOf } from '../deploys/judge-canary.ts';

@@ -21,6 +21,7 @@ import { freeMemoryBytes } from '../../node/process-memory.ts';
 import { realmOpener } from '../../node/realm.ts';
 import { sha256 } from '../../node/sha256.ts';
 import { ownBytes } from '../../node/thread-memory.ts';
+import { ownDeploys } from '../deployed/own-deploys.ts';
 import { programHash } from '../linking/program-hash.ts';
 import {
   type ActorStart,
@@ -228,7 +229,7 @@ export class Actor {
 
   #databaseOptions(): DatabaseOptions {
     const { identity, ownerIdentity, directory, statementMillisMax } = this.#start;
-    const { storage, schedulesPaused } = this.#start;
+    const { storage, schedulesPaused, generation } = this.#start;
     return {
       identity,
       ownerIdentity,
@@ -253,6 +254,7 @@ export class Actor {
       cron: cronReader,
       later,
       lanes: this.#lanes.pool,
+      deploys: directory === undefined ? undefined : ownDeploys(directory, generation),
       snapshotDesk: directory === undefined ? undefined : this.#snapshots,
       report: (line) => this.#report(line),
       warn: (text) => this.#warnings.add(text),

@@ -10,6 +10,7 @@ import { descriptorsAdvice } from '../../node/open-descriptors.ts';
 import { type ProcessorTime, processorTime } from '../../node/processor-time.ts';
 import { ownThreadFile } from '../../node/thread-faults.ts';
 import { identityToHex } from '../../values/identity.ts';
+import { deploysFile } from '../deployed/own-deploys.ts';
 import type { EnvSource } from '../lanes/lane-env.ts';
 import { MessageBudget } from '../messages/message-budget.ts';
 import { encodeMessage, MessageReader, type ToProcess } from '../messages/process-frames.ts';
@@ -337,7 +338,10 @@ export function keeperFlags(entry: string): string[] {
   return [...permissions([entry]), '--allow-worker'];
 }
 
-/** Flags that restrict the actor's thread to its entry, the database's directory, and the mark. */
+/**
+ * Flags that restrict the actor's thread to its entry, the database's directory, the mark, and what
+ * lists its deploys.
+ */
 export function actorFlags(
   entry: string,
   start: Pick<ActorStart, 'directory' | 'hardeningFile' | 'kept' | 'writer'>,
@@ -346,9 +350,11 @@ export function actorFlags(
   // The folder may not exist yet, so its files are named instead.
   const programs = kept === undefined ? [] : [path.join(kept.folder, '*')];
   const own = directory === undefined ? [] : [directory];
+  const deploys = directory === undefined ? [] : [deploysFile(directory)];
   const mark = writer === undefined ? [] : [writer.file];
+  const others = [...mark, ...programs, ...deploys];
   return [
-    ...permissions([entry, ownThreadFile, hardeningFile, ...own, ...mark, ...programs]),
+    ...permissions([entry, ownThreadFile, hardeningFile, ...own, ...others]),
     ...own.map((file) => `--allow-fs-write=${file}`),
   ];
 }

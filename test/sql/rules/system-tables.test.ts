@@ -12,7 +12,13 @@ afterAll(() => db.stop());
 const option = (of: string) => `(some: ${of} | none: ())`;
 const moment = '(__timestamp_micros_since_unix_epoch__: I64)';
 const duration = '(__time_duration_micros__: I64)';
-const privateOnes = ['st_connection_credentials', 'st_schedule', 'st_migration', 'st_idempotency'];
+const privateOnes = [
+  'st_connection_credentials',
+  'st_schedule',
+  'st_migration',
+  'st_deploy',
+  'st_idempotency',
+];
 const columnsOf = (list: string) => list.trim().split(/\s*,\s+(?![^(]*\))/);
 
 /** Id, name and columns of each table. */
@@ -89,6 +95,14 @@ const tables: readonly (readonly [number, string, string])[] = [
       last_error ${option('String')}`,
   ],
   [24, 'st_migration', `id String, hash Array<U8>, offset U64, time ${moment}`],
+  [
+    25,
+    'st_deploy',
+    `deploy U64, kind String, time ${option(moment)}, by ${option('U256')}, program U256,
+      offset U64, generation U64, message String, plan String, migrations Array<String>,
+      static Bool, of ${option('U64')}, running Bool, canary ${option('String')},
+      canary_reason ${option('String')}`,
+  ],
   [
     26,
     'st_idempotency',

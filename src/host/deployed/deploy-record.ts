@@ -8,7 +8,13 @@ import {
   string,
   word,
 } from '../../values/json-shape.ts';
-import type { Deploy, NextDeploy } from './deploy.ts';
+import {
+  type Deploy,
+  followedBy,
+  type NextDeploy,
+  type RunningProgram,
+  reconciled,
+} from './deploy.ts';
 
 /** What `deploys.json` says: `docs/format/data-folder.md` is normative. */
 export interface DeploysRecord {
@@ -86,4 +92,25 @@ function deployOf(one: Shaped<typeof begunShape>): NextDeploy {
     of: one.of ?? undefined,
     canary: one.canary ?? undefined,
   };
+}
+
+/** What a record says of a database that runs this program. */
+export function settledBy(
+  record: DeploysRecord,
+  running: RunningProgram,
+  generation: number,
+): readonly Deploy[] {
+  return reconciled(withBegun(record, running, generation), running, generation);
+}
+
+/** What was begun has happened if its program runs, in its generation. */
+function withBegun(
+  { deploys, next }: DeploysRecord,
+  { program, commit }: RunningProgram,
+  generation: number,
+): readonly Deploy[] {
+  if (next === undefined || next.generation !== generation) return deploys;
+  if (next.program !== program) return deploys;
+  const number = (deploys.at(-1)?.number ?? 0) + 1;
+  return followedBy(deploys, { ...next, number, commit });
 }
