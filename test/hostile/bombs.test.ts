@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildModule } from '../../src/bundle/build-module.ts';
+import { someOf } from '../support/share.ts';
 import { type Bomb, type BombEnd, bombs } from './bombs.ts';
 import { hostileSource } from './programs.ts';
 
@@ -91,7 +92,7 @@ describe('[abi 15] a bomb', () => {
 
   for (const [group, members] of Object.entries(bombs)) {
     it(`ends its own call and nothing else: ${group}`, async () => {
-      for (const bomb of members) await goesOff(bomb);
+      for (const bomb of someOf(members, 2)) await goesOff(bomb);
     }, 120_000);
   }
 

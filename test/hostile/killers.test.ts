@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/share.ts';
 import { KillerArena } from './killer-arena.ts';
 import { type Killer, killers } from './killers.ts';
 
@@ -9,8 +10,8 @@ const named = (...names: readonly string[]): readonly Killer[] =>
     return killer;
   });
 
-/** One of each kind; `npm run test:long -- killers` runs them all. */
-const some = named(
+/** Some that are each of another kind; `npm run test:long -- killers` runs all killers. */
+const ofEachKind = named(
   '80 of 1n << s in an array literal',
   '80 of x + 1n in consts',
   'hexadecimal digits, 80 times',
@@ -26,7 +27,7 @@ const some = named(
 );
 
 /** What guards and pauses hold on a thread, too; without them each ends the service or stays. */
-const bounded = named(
+const heldOnThread = named(
   '80 of 1n << s in an array literal',
   '80 of 1n << s in a static block',
   '80 of x + 1n in consts',
@@ -37,6 +38,9 @@ const bounded = named(
   'a rest in a catch',
   'a pattern of 500000 alternatives',
 );
+
+const some = someOf(ofEachKind, 3);
+const bounded = someOf(heldOnThread, 3);
 
 describe.runIf(process.platform === 'linux')(
   '[living 6.3] a killer in a process of its own',

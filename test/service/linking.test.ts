@@ -8,16 +8,22 @@ import { bombs, deep } from './hard-programs.ts';
 import { freePort, RunningService, root } from './harness.ts';
 import { type GoodPrograms, goodPrograms, LinkingService } from './linking-service.ts';
 
-/** Ends at a bound of each kind: nesting, memory, time, size. `test/long/linking.long.ts` has all. */
-const someBombs = [
-  '2 MB of importExpressionN',
-  'a template in a template',
-  'a chain of +',
-  'a source map of empty lines',
-];
+/**
+ * Each ends at a bound of another kind: nesting, memory, time, size. `test/long/linking.long.ts` has
+ * all bombs.
+ */
+const someBombs = someOf(
+  [
+    '2 MB of importExpressionN',
+    'a template in a template',
+    'a chain of +',
+    'a source map of empty lines',
+  ],
+  2,
+);
 
 /** The engine's own recursions: in brackets, in operators, in statements, in calls. */
-const someDeep = ['brackets', '?:', 'else if', 'calls'];
+const someDeep = someOf(['brackets', '?:', 'else if', 'calls'], 2);
 
 describe('linking', { timeout: 600_000 }, () => {
   let linking: LinkingService;
@@ -28,7 +34,7 @@ describe('linking', { timeout: 600_000 }, () => {
   });
   afterEach(() => linking.end());
 
-  it('of a hostile program keeps nobody from publishing, calling or reopening', async () => {
+  it(`of a hostile program keeps nobody from publishing, calling or reopening (${someBombs})`, async () => {
     linking = await LinkingService.start();
     expect((await linking.publish('neighbour', good.one)).status).toBe(200);
     const heavy = linking.publish('heavy', 'a;'.repeat(15_000_000));
@@ -38,7 +44,7 @@ describe('linking', { timeout: 600_000 }, () => {
     await linking.expectWhole();
   });
 
-  it('of deep programs ends in words, and ends no worker', async () => {
+  it(`of deep programs ends in words, and ends no worker (${someDeep})`, async () => {
     linking = await LinkingService.start();
     expect((await linking.publish('neighbour', good.one)).status).toBe(200);
     for (const name of someDeep) await linking.withstandDeep(name, deep[name] ?? '');

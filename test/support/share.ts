@@ -18,10 +18,10 @@ export function someSeeds(first: number, count: number): number[] {
   return someOf(Array.from({ length: count }, (_, at) => first + at));
 }
 
-/** Every fourth of these, from a random one, or all; of fewer than four, one. */
-export function someOf<Item>(all: readonly Item[]): Item[] {
+/** Every fourth of these (or `oneOf`th), from a random one, or all; of fewer than four, one. */
+export function someOf<Item>(all: readonly Item[], oneOf = shareOf): Item[] {
   if (isWhole) return [...all];
-  const step = Math.min(shareOf, all.length);
+  const step = Math.min(oneOf, all.length);
   const from = Math.floor(Math.random() * step);
   return all.filter((_, at) => at % step === from);
 }
