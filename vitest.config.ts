@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 
@@ -13,6 +14,31 @@ const together = [
   'test/{client,codegen,conformance,live,simulation,sql}/**/*.test.ts',
 ];
 
+/** These look at what their process is: its memory, descriptors, threads, children or warnings. */
+const ownProcess = [
+  'board-file|budget|child-starter|linker|outbound-thread|process-worker|snapshot-thread',
+  'mcp-http|websocket-slow-reader',
+].join('|');
+
+/**
+ * Tests with a host or a service in their own process share processes, too: a thousand modules
+ * stand behind each, and take longer to load than most of these tests to run.
+ */
+const hosts = [
+  `src/{backup,history,host,search,service,testing,transfer}/**/!(${ownProcess}).test.ts`,
+  'test/contracts/*.test.ts',
+  ...readdirSync(new URL('test/service', import.meta.url))
+    .filter((name) => name.endsWith('.test.ts') && startsService(`test/service/${name}`))
+    .filter((name) => !ownProcess.split('|').includes(name.slice(0, -'.test.ts'.length)))
+    .map((name) => `test/service/${name}`),
+];
+
+/** Whether this test uses a service in its own process (`running.ts`), and not only its types. */
+function startsService(file: string): boolean {
+  const text = readFileSync(new URL(file, import.meta.url), 'utf8');
+  return /\b(?:Running\.start|openInn)\(/.test(text);
+}
+
 export default defineConfig({
   test: {
     globalSetup: './test/support/embed-guest.mjs',
@@ -22,13 +48,18 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     // Much of the time is spent waiting for processes and disks, also on two cores.
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
       { extends: true, test: { name: 'together', include: together, isolate: false } },
+      { extends: true, test: { name: 'hosts', include: hosts, isolate: false } },
       {
         extends: true,
-        test: { name: 'apart', include: ['{src,test}/**/*.test.ts'], exclude: together },
+        test: {
+          name: 'apart',
+          include: ['{src,test}/**/*.test.ts'],
+          exclude: [...together, ...hosts],
+        },
       },
     ],
   },

@@ -56,14 +56,15 @@ for (const file of longest) {
 
 /**
  * Starts the files that take longest first, so that at the end no worker is left alone with one;
- * then other files with a process of their own, then those that share one. The order is the same
- * in each run, whatever ran before.
+ * then other files with a process of their own, then those that share one, project by project: a
+ * process goes on only with what comes next. The order is the same in each run, whatever ran
+ * before.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return files
       .map((file) => ({ file, name: path.relative(root, file.moduleId) }))
-      .sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
+      .sort((a, b) => place(a) - place(b) || rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
       .map(({ file }) => file);
   }
 }
@@ -73,8 +74,14 @@ interface Named {
   readonly name: string;
 }
 
-function rank({ file, name }: Named): number {
-  if (!file.project.config.isolate) return longest.length + 1;
+/** Projects whose files share processes, in their order. */
+const sharing = ['hosts', 'together'];
+
+function place({ file }: Named): number {
+  return sharing.indexOf(file.project.name);
+}
+
+function rank({ name }: Named): number {
   const at = longest.indexOf(name);
   return at < 0 ? longest.length : at;
 }
