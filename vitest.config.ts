@@ -26,7 +26,9 @@ const ownProcess = [
  */
 const hosts = [
   `src/{backup,history,host,search,service,testing,transfer}/**/!(${ownProcess}).test.ts`,
-  'test/contracts/*.test.ts',
+  'test/{agent-tasks,contracts,preview,testing}/**/*.test.ts',
+  'test/{declared-migrations,helpdesk-example,published-migrations,sql-guide,text-index}.test.ts',
+  'test/service/{live-oracle,rights-matrix}.test.ts',
   ...readdirSync(new URL('test/service', import.meta.url))
     .filter((name) => name.endsWith('.test.ts') && startsService(`test/service/${name}`))
     .filter((name) => !ownProcess.split('|').includes(name.slice(0, -'.test.ts'.length)))

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { program } from '../service/built-program.ts';
 import { type RunningService, root, Sandbox } from '../service/harness.ts';
-import { program } from '../service/running.ts';
 import { findChromium, howToInstall, launch, troublesOf } from './chromium.ts';
 
 const executable = findChromium();

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { Random } from '../../src/testing/random.ts';
+import { program } from './built-program.ts';
 import { type RunningService, Sandbox } from './harness.ts';
-import { program } from './running.ts';
 
 export interface KillReport {
   readonly rounds: number;

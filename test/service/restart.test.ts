@@ -315,7 +315,7 @@ describe('a service that is ended', () => {
       expect(await remote.which(`new-${round}`), where).toBe('one');
     }
     expect(await service.stop()).toBe(0);
-  }, 90_000);
+  }, 240_000);
 
   it('[durability P7] in order, under load, loses nothing that it answered', async () => {
     sandbox = await Sandbox.make();

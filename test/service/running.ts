@@ -2,11 +2,12 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { buildModule } from '../../src/bundle/build-module.ts';
 import type { GivenConfiguration } from '../../src/service/configuration.ts';
 import { type Service, startService } from '../../src/service/start-service.ts';
-import { root } from './harness.ts';
+import { program } from './built-program.ts';
 import type { Program } from './written-module.ts';
+
+export { program };
 
 /** A caller with a token of its own. */
 export interface Person {
@@ -162,9 +163,3 @@ export class Running {
 }
 
 const ofJson = { 'content-type': 'application/json' };
-
-/** Builds one of the module projects of the tests, or an example. */
-export async function program(module: string): Promise<Uint8Array<ArrayBuffer>> {
-  const folder = path.join(root, module.includes('/') ? module : `test/fixtures/modules/${module}`);
-  return new Uint8Array((await buildModule(folder, {})).program);
-}

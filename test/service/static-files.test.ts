@@ -14,9 +14,9 @@ import { get, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { program } from './built-program.ts';
 import { type RunningService, Sandbox } from './harness.ts';
 import { askRaw, type RawAnswer } from './raw-http.ts';
-import { program } from './running.ts';
 
 /** Static files of databases: published by the command, served by a service of its own process. */
 

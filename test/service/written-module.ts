@@ -33,8 +33,16 @@ export function written({ tables, before = '', exports = '', says = 'one' }: Mod
   `);
 }
 
-/** Builds a module from its whole text. */
-export async function writtenFrom(source: string): Promise<Program> {
+const built = new Map<string, Promise<Program>>();
+
+/** Builds a module from its whole text; each text once in a process. */
+export function writtenFrom(source: string): Promise<Program> {
+  const known = built.get(source) ?? build(source);
+  built.set(source, known);
+  return known;
+}
+
+async function build(source: string): Promise<Program> {
   const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-written-'));
   try {
     const file = path.join(folder, 'index.ts');

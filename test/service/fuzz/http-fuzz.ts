@@ -1,8 +1,9 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { Random } from '../../../src/testing/random.ts';
+import { program } from '../built-program.ts';
 import { type RunningService, Sandbox } from '../harness.ts';
 import { type Conversation, converse } from '../raw-http.ts';
-import { type Person, program } from '../running.ts';
+import type { Person } from '../running.ts';
 import { type Census, Inspector } from '../soak/inspector.ts';
 import { framings, inOrder, smuggling } from './http-framing.ts';
 import { mutations } from './http-mutations.ts';
