@@ -6,6 +6,7 @@ import path from 'node:path';
 import { build } from 'esbuild';
 import { buildCommonJs } from './build-commonjs.mjs';
 import { buildConsole, consoleSizeText } from './build-console.mjs';
+import { buildTemplates } from './build-templates.mjs';
 import { bundleSizes, sizeText } from './bundle-size.mjs';
 import { embedGuest } from './embed-guest.mjs';
 import { packageBin, root, runNode } from './run.mjs';
@@ -28,6 +29,7 @@ try {
     await bundleWorkers(path.join(fresh, 'host'));
     await bundleCommand(path.join(fresh, 'cli'));
     const consoleSizes = await buildConsole(fresh);
+    await buildTemplates(fresh);
     replace();
     for (const size of consoleSizes) console.log(consoleSizeText(size));
     const sizes = await bundleSizes(dist, '.js');

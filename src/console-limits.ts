@@ -11,6 +11,16 @@ export const consoleLimits = {
   /** Codes asked for, codes presented and logins begun, of one network: a second, and at once. */
   consoleSignInsPerSecond: 2,
   consoleSignInsAtOnce: 120,
+  /** Logins at issuers that were begun: in all, and of one network; and how long each counts. */
+  loginsBegunMax: 1_000,
+  loginsOfOneMax: 20,
+  loginMillis: 600_000,
+  /** Logins that are being completed at once: each waits for an issuer. */
+  loginsCompletedAtOnceMax: 16,
+  /** Time for which it is remembered where an issuer's login is. */
+  loginEndpointsKeptMillis: 300_000,
+  /** The address in the console to which a login returns. */
+  loginReturnCharactersMax: 2_048,
   /** Databases in one answer of `GET /v1/databases?detail=true`. */
   databasesDetailedMax: 1_000,
   /** Databases whose number of calls is kept, to say how many there are a second. */

@@ -30,7 +30,7 @@ export async function fetchJson(address: string, rules: FetchRules): Promise<Fet
   let url = new URL(address);
   let following = rules;
   for (let redirects = 0; redirects <= limits.issuerRedirectsMax; redirects += 1) {
-    const response = await get(url, following, signal);
+    const response = await send(url, following, { signal });
     following = narrowed(following, response.socket.remoteAddress);
     const { statusCode = 0, headers } = response;
     if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
@@ -45,6 +45,38 @@ export async function fetchJson(address: string, rules: FetchRules): Promise<Fet
     return { document: JSON.parse(await bodyOf(response, url)), following };
   }
   throw new Error(`${address} redirects more than ${limits.issuerRedirectsMax} times`);
+}
+
+/** A form for `postForm`: who sends it is in the headers, or in the form itself. */
+export interface Form {
+  readonly fields: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Sends a form and returns the JSON of the answer, with the checks and bounds of `fetchJson`, but
+ * follows no redirect: a form has secrets. Throws an `Error` that has none of them.
+ */
+export async function postForm(address: string, form: Form, rules: FetchRules): Promise<unknown> {
+  const url = new URL(address);
+  const signal = AbortSignal.timeout(limits.issuerMillisMax);
+  const body = new URLSearchParams({ ...form.fields }).toString();
+  const headers = { ...form.headers, 'content-type': 'application/x-www-form-urlencoded' };
+  const response = await send(url, rules, { signal, headers, body });
+  const text = await bodyOf(response, url);
+  if (response.statusCode === 200) return jsonIn(text, url);
+  const [, code] = /"error"\s*:\s*"([\w.-]{1,64})"/.exec(text) ?? [];
+  const why = code === undefined ? '' : ` (${code})`;
+  throw new Error(`${url.origin}${url.pathname} answered ${response.statusCode}${why}`);
+}
+
+/** The parser's own message would show a part of the answer, which may be a secret. */
+function jsonIn(text: string, url: URL): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${url.origin}${url.pathname} answered with something else than JSON`);
+  }
 }
 
 /**
@@ -65,7 +97,14 @@ function redirected(from: URL, location: string): URL {
   return to;
 }
 
-function get(url: URL, rules: FetchRules, signal: AbortSignal): Promise<IncomingMessage> {
+interface Sent {
+  readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent by POST; absent: a GET. */
+  readonly body?: string;
+}
+
+function send(url: URL, rules: FetchRules, sent: Sent): Promise<IncomingMessage> {
   const isSecure = url.protocol === 'https:';
   if (!isSecure && url.protocol !== 'http:') {
     throw new Error(`${url.href} is neither an https nor an http address`);
@@ -80,10 +119,14 @@ function get(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Incoming
   if (isIP(host) !== 0 && !isAllowed(addressKind(host))) throw refusedAddress(url, host);
   const request = isSecure ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
-    const headers = { accept: 'application/json', 'accept-encoding': 'identity' };
+    const headers = {
+      ...{ accept: 'application/json', 'accept-encoding': 'identity' },
+      ...sent.headers,
+    };
     const asked = request(url, {
+      method: sent.body === undefined ? 'GET' : 'POST',
       headers,
-      signal,
+      signal: sent.signal,
       agent: false,
       lookup: guardedLookup(url, isAllowed),
     });
@@ -92,7 +135,7 @@ function get(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Incoming
     asked.on('error', reject);
     // Without a response, as after 101, no error is emitted either.
     asked.once('close', () => reject(new Error(`${url.href} closed without an answer`)));
-    asked.end();
+    asked.end(sent.body);
   });
 }
 

@@ -8,7 +8,12 @@ import {
   keyFilesOf,
   parseListenAddress,
 } from '../service/configuration.ts';
-import { type EffectiveSettings, effectiveSettings } from '../service/effective-settings.ts';
+import {
+  type EffectiveSetting,
+  type EffectiveSettings,
+  effectiveSettings,
+  settingsInForce,
+} from '../service/effective-settings.ts';
 import type { Setting } from '../service/setting.ts';
 import { settings } from '../service/settings.ts';
 import { CliError } from './io.ts';
@@ -79,10 +84,20 @@ export function serviceSettings(session: Session, command: Command): ServiceSett
         listen: parseListenAddress(config.listenAddress),
       }),
       ...effective.configuration,
+      settingsInForce: settingsInForce(
+        effective.settings.map((one) => withOwnFile(one, config.listenAddress)),
+      ),
       dataDirectory: flags.inMemory === true ? undefined : dataDirectory,
     },
     dataDirectory,
   };
+}
+
+/** The user's own file has another default for the address. */
+function withOwnFile(one: EffectiveSetting, listenAddress: string | undefined): EffectiveSetting {
+  const isOwn = one.setting.key === 'listen-addr' && one.given === undefined;
+  if (!isOwn || listenAddress === undefined) return one;
+  return { ...one, given: listenAddress, origin: 'cli.toml' };
 }
 
 /** The key files of a service started with the same flags. Throws `ConfigurationError`. */

@@ -13,6 +13,7 @@ import type { ConsoleContext } from './console.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServiceFacts } from './service-facts.ts';
 import type { SignIns } from './sign-ins.ts';
+import type { TemplateFolder } from './template-folder.ts';
 
 /** What the endpoints need from the service. */
 export interface HttpContext extends ConsoleContext {
@@ -37,6 +38,7 @@ export interface HttpContext extends ConsoleContext {
   readonly facts: ServiceFacts;
   readonly callRates: CallRates;
   readonly signIns: SignIns;
+  readonly templates: TemplateFolder;
   /** Where static files of databases are served. */
   readonly places: AppPlaces;
   /** Who can read the metrics; with `off`, their path does not exist. */

@@ -15,6 +15,7 @@ import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type ProgramBody, programWithEnv, programWithEnvType } from './env.ts';
 import { badQuery, type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
 import { publishEvents, wantsEvents } from './publish-events.ts';
+import { templateProgram } from './templates.ts';
 
 /** `POST /v1/database` and `PUT /v1/database/:db`: creates, updates, or clears a database. */
 export async function publish(exchange: Exchange, context: HttpContext): Promise<Reply> {
@@ -30,11 +31,13 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
   const choice = staticChoice(exchange);
   const message = exchange.query.string('message');
   const canarySeconds = exchange.query.count('canary');
-  const kind = programKind(exchange);
+  const template = templateIn(exchange, context);
+  const kind = template === undefined ? programKind(exchange) : 'js';
   const caller = callerOf(exchange);
   const who = { caller, target, clear };
   const { bytes, env } = await refusingNames(target, async () => {
     context.host.requirePublish(who);
+    if (template !== undefined) return templateBody(exchange, context, template);
     return programBody(exchange, context);
   });
   const request = {
@@ -57,6 +60,24 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
     publish: run,
     onError: (error) => context.onError(error, exchange.method, exchange.path),
   });
+}
+
+/** The template that a new database is to be made of. */
+function templateIn({ query, params }: Exchange, { host }: HttpContext): string | undefined {
+  const name = query.string('template');
+  if (name === undefined || !exists(host, params.db)) return name;
+  const words = `A template makes a new database, and \`${params.db}\` is there already`;
+  throw new HttpError(text(409, words));
+}
+
+async function templateBody(
+  exchange: Exchange,
+  context: HttpContext,
+  name: string,
+): Promise<ProgramBody> {
+  const { length } = await exchange.body(context.programBytesMax);
+  if (length > 0) throw new HttpError(text(400, 'Send either a program or `template`, not both'));
+  return { bytes: await templateProgram(context, name) };
 }
 
 /** The plan as the first event has it; of a database that is new or cleared, there is none. */

@@ -13,6 +13,7 @@ import {
 } from './backups.ts';
 import { call } from './call.ts';
 import { consoleRoutes } from './console.ts';
+import { consoleLoginRoutes, type LoginContext } from './console-login.ts';
 import { consoleSessionRoutes } from './console-sessions.ts';
 import { type HttpContext, targetOf } from './context.ts';
 import {
@@ -59,9 +60,10 @@ import { serviceRoutes } from './service-description.ts';
 import { moduleSourceOf } from './source.ts';
 import { sql } from './sql.ts';
 import { announceStatic, putStatic } from './static-files.ts';
+import { templateRoutes } from './templates.ts';
 import { createToken, listTokens, revokeToken } from './tokens.ts';
 
-export interface RoutesOptions extends HttpContext {
+export interface RoutesOptions extends LoginContext {
   /** Returns why the address of a WebSocket is invalid; `undefined` if it is valid. */
   readonly subscribeFault: (query: URLSearchParams) => string | undefined;
   readonly mcp: McpDoor;
@@ -73,8 +75,10 @@ export function makeRoutes(options: RoutesOptions): Route[] {
   return [
     ...hostRoutes(options),
     ...serviceRoutes(options),
+    ...templateRoutes(options),
     ...consoleRoutes(options),
     ...consoleSessionRoutes(options),
+    ...consoleLoginRoutes(options),
     ...identityRoutes(options).map((route): Route => ({ ...route, isOfApps: true })),
     ...databaseRoutes(options),
     ...appPathRoutes({ ...options, nowMillis: () => Number(options.nowMicros() / 1_000n) }),

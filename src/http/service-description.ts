@@ -37,11 +37,13 @@ export function serviceRoutes(context: HttpContext): Route[] {
 }
 
 /** `GET /v1/service`: what kind of service this is. */
-function describeService({ version, console, facts }: HttpContext): Reply {
+async function describeService(context: HttpContext): Promise<Reply> {
+  const { version, console, facts, templates } = context;
+  const hasTemplates = (await templates.list()).length > 0;
   const body = {
     version,
     started_at: facts.startedAt,
-    features: serviceFeatures,
+    features: hasTemplates ? [...serviceFeatures, 'templates'] : serviceFeatures,
     issuers: facts.issuers,
     apps_domain: facts.appsDomain ?? null,
     console,

@@ -21,7 +21,7 @@ import type { SettingInForce } from '../http/service-facts.ts';
 import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { completeSocketLimits, type SocketLimits } from '../websocket/socket-limits.ts';
-import { consoleDirectory } from './version.ts';
+import { consoleDirectory, templatesDirectory } from './version.ts';
 
 /** The complete configuration of a service. Paths are absolute. */
 export interface ServiceConfiguration {
@@ -38,6 +38,10 @@ export interface ServiceConfiguration {
   readonly tokenSeconds: number | undefined;
   /** Issuers whose tokens are accepted in addition to the host's own. */
   readonly issuers: IssuerRules;
+  /** Issuers at which people can log in to the console, and the id of the client there. */
+  readonly loginClients: Readonly<Record<string, string>>;
+  /** Secrets of these clients. */
+  readonly loginSecrets: Readonly<Record<string, string>>;
   /** Who can create databases; must be set if other machines can connect. */
   readonly publishPolicy: Creators | undefined;
   /** Certificate and key for TLS; `undefined`: plain HTTP. */
@@ -104,8 +108,9 @@ export interface ServiceConfiguration {
   readonly appHosts: Readonly<Record<string, string>>;
   /** To whom the console is served. */
   readonly console: ConsoleAudience;
-  /** Folder of the built console. */
+  /** Folders of the built console and of the built templates. */
   readonly consoleDirectory: string;
+  readonly templatesDirectory: string;
   /** The settings as they were read, for operators who ask; empty where a program gave values. */
   readonly settingsInForce: readonly SettingInForce[];
   /** Public address, such as `https://db.example.com`; `undefined`: as clients address it. */
@@ -193,6 +198,8 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     issuer: given.issuer ?? 'localhost',
     tokenSeconds: given.tokenSeconds,
     issuers: { ...publicIssuers, allowsLoopback: isLoopback(listen.host), ...given.issuers },
+    loginClients: given.loginClients ?? {},
+    loginSecrets: given.loginSecrets ?? {},
     publishPolicy: given.publishPolicy,
     tls: given.tls,
     trustedProxies: given.trustedProxies ?? [],
@@ -223,6 +230,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     appHosts: given.appHosts ?? {},
     console: given.console ?? 'loopback',
     consoleDirectory: given.consoleDirectory ?? consoleDirectory,
+    templatesDirectory: given.templatesDirectory ?? templatesDirectory,
     settingsInForce: given.settingsInForce ?? [],
     publicUrl: given.publicUrl,
     logLevel: given.logLevel ?? 'info',

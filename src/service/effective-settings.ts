@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import type { SettingInForce } from '../http/service-facts.ts';
 import { nearestNames } from '../values/nearest-names.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
 import { peerKeys, peerValues } from './peer-keys.ts';
 import { repositoriesIn, s3Variables } from './repositories.ts';
-import { applySetting, type Draft, type Setting, variableOf } from './setting.ts';
+import { applySetting, type Draft, type Setting, shownValue, variableOf } from './setting.ts';
 import { settings } from './settings.ts';
 import { parseToml } from './toml.ts';
 
@@ -65,6 +66,22 @@ export function effectiveSettings(sources: SettingSources): EffectiveSettings {
   });
   const warnings = [...inFile.warnings, ...uselessVariables(sources.environment)];
   return { settings: effective, configuration: draft, warnings };
+}
+
+/** The settings as operators of a running service see them; secrets are not shown. */
+export function settingsInForce(effective: readonly EffectiveSetting[]): SettingInForce[] {
+  return effective.map(({ setting, given, origin }) => ({
+    name: setting.key,
+    value: shownValue(setting, given) ?? null,
+    source: sourceOf(origin),
+    default: setting.otherwise,
+  }));
+}
+
+function sourceOf(origin: string): SettingInForce['source'] {
+  if (origin === 'default') return 'default';
+  if (origin.startsWith('--')) return 'flag';
+  return origin.startsWith('REDUCERDB_') ? 'environment' : 'file';
 }
 
 function findValue(

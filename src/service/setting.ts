@@ -34,6 +34,8 @@ export interface Setting<Kind extends SettingKind = SettingKind> {
   /** Placeholder for its value in the help; absent for a switch. */
   readonly value?: string;
   readonly help: string;
+  /** True: its value is not shown. */
+  readonly isSecret?: true;
   /** The default, in words. */
   readonly otherwise: string;
   /** A value as written in the file. */
@@ -50,6 +52,16 @@ export interface Setting<Kind extends SettingKind = SettingKind> {
 /** Types a setting: its kind determines the argument of `apply`, parsed by `applySetting`. */
 export function setting<Kind extends SettingKind>(one: Setting<Kind>): Setting {
   return one as unknown as Setting;
+}
+
+/** What is shown instead of a secret. */
+export const hiddenValue = '‹hidden›';
+
+/** A value as it was given, for people to see; of `pairs` the names are no secrets. */
+export function shownValue({ isSecret }: Pick<Setting, 'isSecret'>, given: unknown): unknown {
+  if (isSecret !== true || given === undefined) return given;
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return hiddenValue;
+  return Object.fromEntries(Object.keys(given).map((name) => [name, hiddenValue]));
 }
 
 /** Formats a duration for people: `15 s`, or `250 ms`. */
@@ -134,9 +146,16 @@ function pairsIn(given: unknown): Readonly<Record<string, string>> | undefined {
   const isTable = typeof given === 'object' && given !== null && !Array.isArray(given);
   const pairs = isTable
     ? Object.entries(given).map(([name, value]) => [name, textIn(value)])
-    : listIn(given)?.map((text) => text.split('=').map(textIn));
+    : listIn(given)?.map((text) => partsOf(text).map(textIn));
   const arePairs = pairs?.every((pair) => pair.length === 2 && !pair.includes(undefined));
   return arePairs ? Object.fromEntries(pairs ?? []) : undefined;
+}
+
+/** A name and a value. What belongs to an issuer, such as a secret, may have a `=` itself. */
+function partsOf(pair: string): readonly string[] {
+  const at = pair.indexOf('=');
+  if (at < 0 || !/^https?:/.test(pair)) return pair.split('=');
+  return [pair.slice(0, at), pair.slice(at + 1)];
 }
 
 function textIn(given: unknown): string | undefined {

@@ -16,12 +16,9 @@ import type { HostOptions } from '../host/host-options.ts';
 import { RegistryError } from '../host/registry/database-files.ts';
 import { appRoute } from '../http/app-files.ts';
 import type { AppPlaces } from '../http/app-places.ts';
-import { CallRates } from '../http/call-rates.ts';
-import { ConsoleFolder } from '../http/console-folder.ts';
 import { RequestTimes } from '../http/request-times.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
-import { SignIns } from '../http/sign-ins.ts';
 import { limits } from '../limits.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
 import { MachineClock } from '../node/clock.ts';
@@ -42,11 +39,13 @@ import {
   type ServiceConfiguration,
   type TlsFiles,
 } from './configuration.ts';
+import { consolePartsOf } from './console-parts.ts';
 import { claimFolder, realFolder, securePermissions } from './data-folder.ts';
 import { DescriptorReserve } from './descriptor-reserve.ts';
 import { chooseIsolation } from './isolation-choice.ts';
 import { type Handler, listen } from './listener.ts';
 import { ListenerCopies } from './listener-copies.ts';
+import { loginClientsOf } from './login-clients.ts';
 import { lowSignedSince } from './low-signed.ts';
 import { makeMcpDoor, mcpRulesOf, pageRulesOf } from './mcp-door.ts';
 import { measureProcess } from './process-figures.ts';
@@ -88,6 +87,7 @@ export interface Service {
  */
 export async function startService(given: GivenConfiguration = {}): Promise<Service> {
   const configuration = completeConfiguration(given);
+  loginClientsOf(configuration);
   const log = makeServiceLog(configuration.logLevel);
   const releases: (() => Promise<void> | void)[] = [];
   try {
@@ -368,16 +368,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     handlerBodyBytesMax: configuration.bounds.handlerBodyBytesMax,
     nowMicros: () => clock.nowMicros(),
     places,
-    console: configuration.console,
-    consoleFolder: new ConsoleFolder(configuration.consoleDirectory),
-    callRates: new CallRates(),
-    signIns: new SignIns(),
-    facts: {
-      startedAt: new Date().toISOString(),
-      issuers: [],
-      appsDomain: configuration.appsDomain,
-      settings: configuration.settingsInForce,
-    },
+    ...consolePartsOf(configuration, { tokens, log }),
     metricsFor: configuration.metricsFor,
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),

@@ -13,3 +13,6 @@ export const guideDirectory = fileURLToPath(new URL('../../docs/guide/', import.
 
 /** The built console of this version. */
 export const consoleDirectory = fileURLToPath(new URL('../../dist/console/', import.meta.url));
+
+/** The built templates of this version. */
+export const templatesDirectory = fileURLToPath(new URL('../../dist/templates/', import.meta.url));

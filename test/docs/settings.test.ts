@@ -124,6 +124,8 @@ const inWords: Readonly<Record<string, (configuration: ServiceConfiguration) => 
   'http.mcp-hosts': ({ mcpHosts }) => mcpHosts.length === 0,
   'http.mcp-origins': ({ mcpOrigins }) => mcpOrigins.length === 0,
   'http.apps-domain': ({ appsDomain }) => appsDomain === 'localhost',
+  'auth.login-clients': ({ loginClients }) => Object.keys(loginClients).length === 0,
+  'auth.login-secrets': ({ loginSecrets }) => Object.keys(loginSecrets).length === 0,
   'apps.hosts': ({ appHosts }) => Object.keys(appHosts).length === 0,
   'http.mcp-login': ({ mcpLogin }) => !mcpLogin,
   'history.keep-commits': ({ history }) => history.keepCommits === undefined,

@@ -1,15 +1,31 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { itemsModule, writeBundle } from './cli-support.ts';
+import { settings } from '../../src/service/settings.ts';
+import { itemsModule, writeBundle, writeFiles } from './cli-support.ts';
 import { freePort, type RunningService, Sandbox } from './harness.ts';
 
 let sandbox: Sandbox;
 let service: RunningService;
+let operatorToken: string;
+
+/** Somebody whom a service of this sandbox knows from an earlier start. */
+async function operatorOf(of: Sandbox): Promise<{ identity: string; token: string }> {
+  const first = await of.start();
+  const answer = await fetch(`${first.url}/v1/identity`, { method: 'POST' });
+  await first.stop();
+  return (await answer.json()) as { identity: string; token: string };
+}
 
 beforeAll(async () => {
   sandbox = await Sandbox.make();
-  service = await sandbox.start(['--log-level', 'trace']);
+  const { identity, token } = await operatorOf(sandbox);
+  operatorToken = token;
+  const data = path.join(sandbox.folder, 'root/data');
+  writeFiles(data, { 'config.toml': '[limits]\nheap = 96\n' });
+  process.env.REDUCERDB_CALL_TIMEOUT = '7s';
+  service = await sandbox.start(['--log-level', 'trace', '--operator', identity]);
+  delete process.env.REDUCERDB_CALL_TIMEOUT;
   const bundle = await writeBundle(sandbox, 'module', itemsModule());
   await sandbox.ok(['publish', 'shop', '-j', bundle]);
 }, 180_000);
@@ -96,5 +112,24 @@ describe('[console 1.3, cli 3.6] reducerdb console', () => {
       expect.stringContaining(`The console of ${off.url} is off`),
     ]);
     await off.stop();
+  });
+});
+
+describe('[http 17.2] the settings in force', () => {
+  it('are shown to operators with where each comes from', async () => {
+    const answer = await fetch(`${service.url}/v1/service/settings`, {
+      headers: { authorization: `Bearer ${operatorToken}` },
+    });
+    const shown = JSON.parse(await answer.text()).settings as { name: string }[];
+    expect(shown.map(({ name }) => name)).toEqual(settings.map(({ key }) => key));
+    const of = (key: string) => shown.find(({ name }) => name === key);
+    expect(of('logs.level')).toMatchObject({ value: 'trace', source: 'flag' });
+    expect(of('limits.heap')).toEqual({
+      ...{ name: 'limits.heap', value: 96, source: 'file', default: '256 MiB' },
+    });
+    expect(of('limits.call-timeout')).toMatchObject({ value: '7s', source: 'environment' });
+    expect(of('console')).toEqual({
+      ...{ name: 'console', value: null, source: 'default', default: 'loopback' },
+    });
   });
 });

@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import { completeConfiguration, isLoopback } from '../../service/configuration.ts';
 import { configurationFile, type EffectiveSetting } from '../../service/effective-settings.ts';
 import { chooseIsolation } from '../../service/isolation-choice.ts';
-import { variableOf } from '../../service/setting.ts';
+import { loginClientsOf } from '../../service/login-clients.ts';
+import { shownValue, variableOf } from '../../service/setting.ts';
 import { emptySettingsFile, keyParts, settingGroups } from '../../service/settings-file.ts';
 import { CliError, type Io } from '../io.ts';
 import {
@@ -41,7 +42,7 @@ export function addConfig(program: Command, io: Io): void {
 function asJson({ settings, dataDirectory, warnings }: ServiceSettings): string {
   const shown = settings.map(({ setting, given, origin }) => ({
     key: setting.key,
-    value: given ?? null,
+    value: shownValue(setting, given) ?? null,
     from: origin,
     default: setting.otherwise,
     flag: `--${setting.flag}`,
@@ -73,7 +74,7 @@ function asText({ settings, dataDirectory }: ServiceSettings): string[] {
 function lineOf({ setting, given, origin }: EffectiveSetting, width: number): string {
   const name = keyParts(setting).name.padEnd(width);
   if (given === undefined) return `  ${name}  (${setting.otherwise})`;
-  const value = valueText(given);
+  const value = valueText(shownValue(setting, given));
   return `* ${name}  ${value.padEnd(24)}  from ${origin}`;
 }
 
@@ -88,6 +89,7 @@ function valueText(given: unknown): string {
 /** What these settings mean for anyone who can reach the service. Throws `ConfigurationError`. */
 function consequencesOf({ configuration }: ServiceSettings): string[] {
   const complete = completeConfiguration(configuration);
+  loginClientsOf(complete);
   const { listen, tls, publishPolicy, operators, quotas } = complete;
   const { rules, reason } = chooseIsolation(complete);
   const most = quotas['databases-per-identity'] ?? 'any number of';

@@ -189,6 +189,7 @@ function authSettings(): Setting[] {
         draft.issuers = { ...draft.issuers, accepted: acceptedIssuers(values) };
       },
     }),
+    ...loginSettings(),
     setting({
       key: 'auth.private-issuers',
       flag: 'private-issuers',
@@ -199,6 +200,41 @@ function authSettings(): Setting[] {
       apply: (value, draft) => {
         const allowed = { allowsPrivate: value, allowsLoopback: value };
         draft.issuers = { ...draft.issuers, ...allowed };
+      },
+    }),
+  ];
+}
+
+/** Returns the settings for logins to the console. */
+function loginSettings(): Setting[] {
+  return [
+    setting({
+      key: 'auth.login-clients',
+      flag: 'login-client',
+      kind: 'pairs',
+      value: '<issuer=client-id>',
+      help:
+        'issuers at which people can log in to the console, and the id that this service has ' +
+        'there as a client',
+      otherwise: 'none',
+      example: { 'https://auth.example.com': 'my-console' },
+      apply: (pairs, draft) => {
+        draft.loginClients = pairs;
+      },
+    }),
+    setting({
+      key: 'auth.login-secrets',
+      flag: 'login-secret',
+      kind: 'pairs',
+      value: '<issuer=secret>',
+      isSecret: true,
+      help:
+        'secrets of these clients, where an issuer demands one; better in the file than as a ' +
+        'flag',
+      otherwise: 'none',
+      example: { 'https://auth.example.com': 'the secret' },
+      apply: (pairs, draft) => {
+        draft.loginSecrets = pairs;
       },
     }),
   ];

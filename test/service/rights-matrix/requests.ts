@@ -76,6 +76,10 @@ const special: Readonly<Record<string, Send>> = {
     const database = `new-${cell.caller}`;
     return ask(cell, `PUT ${db}`, { database, body: cell.stage.program, more: js });
   },
+  [`PUT ${db}, a new name, template=basic`]: (cell) => {
+    const database = `made-${cell.caller}`;
+    return ask(cell, `PUT ${db}`, { database, more: '?template=basic' });
+  },
   [`PUT ${db}, this database`]: (cell) => {
     return ask(cell, `PUT ${db}`, { body: cell.stage.program, more: js });
   },
