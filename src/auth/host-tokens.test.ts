@@ -106,6 +106,45 @@ describe('host tokens', () => {
     }
   });
 
+  it('[http 17.6] of sessions are the caller, with its claims and an end of their own', async () => {
+    const exp = now() + 90;
+    const first = await tokens.verify(signed(claims({ exp, role: 'cook', jti: 'theirs' })));
+    const begin = (seconds: number, endsWithOriginal: boolean) =>
+      tokens.issueSession(first, { seconds, endsWithOriginal });
+    const session = await tokens.verify((await begin(3_600, true)).token);
+    expect([session.identity, session.expiresAt]).toEqual([first.identity, exp]);
+    expect(session.session).toEqual({ of: first.tokenId, expiresAt: exp });
+    expect(JSON.parse(session.payload)).toMatchObject({ role: 'cook', sub: 'someone' });
+    expect(session.tokenId).not.toBe('theirs');
+    expect((await begin(3_600, false)).expiresAt).toBeGreaterThan(exp + 3_000);
+    expect((await begin(30, true)).expiresAt).toBeLessThanOrEqual(now() + 30);
+    const standIn = await tokens.verify((await tokens.reissue(session, 10)).token);
+    expect([standIn.isStandIn, standIn.session]).toEqual([true, session.session]);
+  });
+
+  it('[http 17.6] of sessions end with either of two ids', async () => {
+    const revoked = new Set<string>();
+    const host = new HostTokens(keys, { isRevoked: (id) => revoked.has(id) });
+    const first = await host.verify((await host.issue()).token);
+    const terms = { seconds: 60, endsWithOriginal: true };
+    const { token, tokenId } = await host.issueSession(first, terms);
+    await host.verify(token);
+    revoked.add(first.tokenId);
+    await expect(host.verify(token)).rejects.toThrow('Invalid token: Revoked');
+    await expect(host.issueSession(first, terms)).rejects.toThrow('Invalid token: Revoked');
+    revoked.clear();
+    revoked.add(tokenId);
+    await expect(host.verify(token)).rejects.toThrow('Invalid token: Revoked');
+    await host.issueSession(first, terms);
+  });
+
+  it('[http 17.6] of sessions cannot be stated by others', async () => {
+    for (const session of [7, {}, { of: 'x' }, { of: 'x', until: 'soon' }]) {
+      const text = await refusal(signed(claims({ jti: 'x', reducerdb: { session } })));
+      expect(text).toBe('Invalid token: JSON error: `reducerdb` has no session as `session`');
+    }
+  });
+
   it('[auth 12] of another issuer are accepted when this host signed them', async () => {
     const other = await tokens.verify(signed(claims({ iss: 'https://other' })));
     expect(other.identity).toBe(deriveIdentity('https://other', 'someone'));
