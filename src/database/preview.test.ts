@@ -278,6 +278,49 @@ describe('a preview', () => {
     expect(store.takeSequenceMarks()).toEqual([]);
   });
 
+  it('[http 18.1] of several statements reads views as they have become, and is applied so', async () => {
+    const database = await open();
+    // The result of the view is kept, and follows the first statement.
+    const come = callOf(database, 'shout', ['hi']);
+    run(database, come, previewIn(run(database, come)).key);
+    database.rows('members');
+    const mine = `0x${ownerIdentity.toString(16).padStart(64, '0')}`;
+    const script: PreviewedWork = {
+      kind: 'query',
+      query: {
+        ...asked(),
+        sql: `UPDATE member SET visits = 40 WHERE who = ${mine};
+          UPDATE member SET visits = visits + 1 WHERE who IN (SELECT who FROM members WHERE visits = 40);
+          INSERT INTO hidden (id) VALUES (7)`,
+      },
+      isScript: true,
+    };
+    const before = contentsOf(database);
+    const { result, changes, key } = previewIn(run(database, script));
+    expect(result).toMatchObject({ kind: 'wrote', inserted: 1, updated: 2 });
+    expect(changes.map(({ table, updateCount }) => [table, updateCount])).toEqual([
+      ['hidden', 0],
+      ['member', 1],
+    ]);
+    expect(contentsOf(database)).toEqual(before);
+    expect(run(database, script, key).kind).toBe('applied');
+    expect(database.rows('members').map(String)).toEqual([`${ownerIdentity},41`]);
+  });
+
+  it('[http 18.1] takes all statements back when a later one fails', async () => {
+    const database = await open();
+    const before = contentsOf(database);
+    const sql = 'INSERT INTO hidden (id) VALUES (7);\nINSERT INTO hidden (id) VALUES (8), (nope)';
+    const script = { ...sqlOf(sql), isScript: true } as PreviewedWork;
+    expect(previewIn(run(database, script)).result).toMatchObject({
+      kind: 'queryFailed',
+      error: { message: expect.stringMatching(/^statement 2: /), place: { line: 2 } },
+    });
+    expect(contentsOf(database)).toEqual(before);
+    // Without leave, a text is one statement.
+    expect(previewIn(run(database, sqlOf(sql))).result.kind).toBe('queryFailed');
+  });
+
   it('[mcp B19] keeps log lines to itself, as many as fit', async () => {
     const database = await open();
     database.takeLines();

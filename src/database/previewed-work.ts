@@ -3,7 +3,7 @@ import { limits } from '../limits.ts';
 import type { TextPosition } from '../sql/failure.ts';
 import { splitStatements, type WrittenStatement } from '../sql/split-statements.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { askedStatement } from './asked-statement.ts';
+import { type AskedStatement, askedStatement } from './asked-statement.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { CallRequest, SqlError, SqlRequest, SqlRows } from './outcome.ts';
 import type { PreviewedWork, PreviewKey, PreviewResult } from './preview-outcome.ts';
@@ -65,22 +65,53 @@ function runQueried(
   transaction: Transaction,
 ): Ran {
   const { query } = work;
-  const endsAt = core.clock.monotonicMillis() + core.statementMillisMax;
   const written = statementsOf(work);
   if ('code' in written) return { result: { kind: 'queryFailed', error: written } };
-  let sum: SqlRows | undefined;
-  for (const [at, { text, place }] of written.entries()) {
-    const millisMax = Math.max(1, endsAt - core.clock.monotonicMillis());
-    const one = written.length === 1 ? query : { ...query, sql: text, millisMax };
-    const ran = runOne(core, one, timestampMicros, transaction);
-    if ('code' in ran) {
-      const error = written.length === 1 ? ran : errorWithin(ran, at, place);
-      return { result: { kind: 'queryFailed', error } };
-    }
-    sum = sum === undefined ? ran : addedTo(sum, ran);
-  }
+  const whole = { core, query, timestampMicros, transaction };
+  const rows = written.length === 1 ? runOne(whole) : runAll(whole, written);
+  if ('code' in rows) return { result: { kind: 'queryFailed', error: rows } };
   const commit = () => commitWrite(core, query, timestampMicros, transaction);
-  return { result: { kind: 'wrote', ...present(sum, 'at least one statement') }, commit };
+  return { result: { kind: 'wrote', ...rows }, commit };
+}
+
+/** What is to be written, and where. */
+interface Writing {
+  readonly core: DatabaseCore;
+  readonly query: SqlRequest;
+  readonly timestampMicros: bigint;
+  readonly transaction: Transaction;
+}
+
+function runOne({ core, query, timestampMicros, transaction }: Writing): SqlRows | SqlError {
+  const asked = ask(core, query, timestampMicros);
+  return 'code' in asked ? asked : write(core, asked, transaction);
+}
+
+/**
+ * All are planned before the first one writes: views that they read have to be evaluated outside of
+ * what changes them. The time limit is that of all together.
+ */
+function runAll(
+  { core, query, timestampMicros, transaction }: Writing,
+  written: readonly WrittenStatement[],
+): SqlRows | SqlError {
+  const { clock, statementMillisMax } = core;
+  const endsAt = clock.monotonicMillis() + statementMillisMax;
+  const planned: AskedStatement[] = [];
+  for (const [at, { text, place }] of written.entries()) {
+    const asked = ask(core, { ...query, sql: text }, timestampMicros);
+    if ('code' in asked) return errorWithin(asked, at, place);
+    planned.push(asked);
+  }
+  let sum: SqlRows | undefined;
+  for (const [at, asked] of planned.entries()) {
+    const millisMax = Math.max(1, endsAt - clock.monotonicMillis());
+    const timed = { ...asked, times: { ...asked.times, millisMax } };
+    const rows = write(core, timed, transaction);
+    if ('code' in rows) return errorWithin(rows, at, present(written[at], 'its text').place);
+    sum = sum === undefined ? rows : addedTo(sum, rows);
+  }
+  return present(sum, 'at least one statement');
 }
 
 /** The statements of the text, each with its place; a text that is not split is one. */
@@ -95,18 +126,23 @@ function statementsOf({ query, isScript }: QueriedWork): readonly WrittenStateme
   }
 }
 
-function runOne(
+function ask(
   core: DatabaseCore,
   query: SqlRequest,
   timestampMicros: bigint,
-  transaction: Transaction,
-): SqlRows | SqlError {
-  let asked: ReturnType<typeof askedStatement>;
+): AskedStatement | SqlError {
   try {
-    asked = askedStatement(core, query, timestampMicros);
+    return askedStatement(core, query, timestampMicros);
   } catch (error) {
     return readErrorOf(core, error);
   }
+}
+
+function write(
+  core: DatabaseCore,
+  asked: AskedStatement,
+  transaction: Transaction,
+): SqlRows | SqlError {
   try {
     return writeWithin(core, asked, transaction);
   } catch (error) {
