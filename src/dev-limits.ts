@@ -25,6 +25,8 @@ export const devLimits = {
   devTailLinesMax: 10,
   /** Tables whose rows are counted before a question. */
   devCountedTablesMax: 64,
+  /** Programs that are small to a service for development: their linker is kept. */
+  promptProgramBytesMax: 8 * 1024 * 1024,
   /** How long a linker of a service for development waits for the next program. */
   promptIdleMillisMax: 12 * 3_600_000,
   /** After one thread has examined a program, before the next one is started ahead. */

@@ -233,6 +233,10 @@ function portableMap(json: string, project: Project): string {
       [];
     return inPackage === undefined ? file : sdkSourcePrefix + inPackage;
   });
+  // Nobody is shown our own files, and their texts are longer than most modules.
+  map.sourcesContent = map.sourcesContent.map((text, at) => {
+    return map.sources[at]?.startsWith(sdkSourcePrefix) ? null : text;
+  });
   return JSON.stringify(map);
 }
 

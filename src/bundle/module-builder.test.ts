@@ -50,7 +50,7 @@ describe('ModuleBuilder', () => {
     );
   });
 
-  it('[console 3.2] names file, line and column of a fault, and builds again without it', async () => {
+  it('[console 3.2] names the place of a fault, and builds again without it', async () => {
     write('src/word.ts', "export const word = 'one';\n");
     write('src/index.ts', `${module('text')}const x = ;\n`);
     const error = await builder.build().catch((reason: unknown) => reason);

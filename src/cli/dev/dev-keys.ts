@@ -93,7 +93,7 @@ export class DevKeys {
   async #console(): Promise<void> {
     const { screen, server, input } = this.#options;
     const url = `${server.url}${await consolePath(await server.api())}`;
-    // The code in the address signs whoever has it in, so only a browser gets it.
+    // The code in the address signs anyone in who has it, so only a browser gets it.
     if (!input.isTerminal) screen.say(`console: ${server.url}/console/`);
     else {
       screen.say(`opening ${server.url}/console/`);

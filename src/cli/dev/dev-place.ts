@@ -4,11 +4,12 @@ import {
   mkdirSync,
   readFileSync,
   realpathSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import { JsonError } from '../../values/json-error.ts';
-import { number, object, parseAs, type Shaped, string } from '../../values/json-shape.ts';
+import { number, object, optional, parseAs, type Shaped, string } from '../../values/json-shape.ts';
 
 /** The folder of a project in which `dev` keeps its service's data and its own notes. */
 export const devFolder = '.reducerdb';
@@ -19,8 +20,9 @@ const stateShape = object({
   pid: number,
   /** Of the `dev` that started it. */
   owner: number,
-  /** Where the project was. */
+  /** Where the project was, and the number of its folder, which a move keeps. */
   folder: string,
+  inode: optional(number),
 });
 
 /** What `dev` notes about its service. */
@@ -102,6 +104,11 @@ export class DevPlace {
     writeFileSync(file, text, { mode: 0o600 });
     chmodSync(file, 0o600);
   }
+}
+
+/** The number by which the file system knows a folder; `undefined`: it is not there. */
+export function inodeOf(folder: string): number | undefined {
+  return statSync(folder, { throwIfNoEntry: false })?.ino;
 }
 
 /** Whether a process with this id runs, as far as this user can tell. */

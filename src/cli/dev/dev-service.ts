@@ -8,7 +8,7 @@ import { object, string } from '../../values/json-shape.ts';
 import { Api } from '../api.ts';
 import { packageFolder } from '../installation.ts';
 import { CliError } from '../io.ts';
-import { type DevPlace, type DevState, isRunning } from './dev-place.ts';
+import { type DevPlace, type DevState, inodeOf, isRunning } from './dev-place.ts';
 import type { DevScreen } from './dev-screen.ts';
 
 export interface DevServiceOptions {
@@ -118,7 +118,9 @@ export class DevService {
   /** The folder is not where it was: its old service has its files under another path. */
   async #settleMove(state: DevState): Promise<void> {
     const { place, screen } = this.#options;
-    if (existsSync(state.folder)) {
+    // A service that still runs may have made the old folder again.
+    const isSame = state.inode !== undefined && state.inode === inodeOf(place.root);
+    if (!isSame && existsSync(state.folder)) {
       screen.say(`this project is a copy of ${state.folder}: its rows are a copy, too`);
       return;
     }
@@ -197,7 +199,8 @@ export class DevService {
 
   #note(pid: number): void {
     const { place } = this.#options;
-    place.noteState({ url: this.#url, pid, owner: process.pid, folder: place.root });
+    const inode = inodeOf(place.root);
+    place.noteState({ url: this.#url, pid, owner: process.pid, folder: place.root, inode });
   }
 }
 

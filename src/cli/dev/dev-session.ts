@@ -79,7 +79,7 @@ export class DevSession {
     });
     const watch = this.#watch();
     const sleep = new SleepWatch({
-      folder: place.folder,
+      folder: place.root,
       woke: (seconds) => this.#woke(seconds),
       gone: () => {
         screen.fault(`${place.root} was moved or deleted: dev ends. Start it where it is now.`);

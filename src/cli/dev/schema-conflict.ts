@@ -63,7 +63,10 @@ type Way =
   | { readonly kind: 'reset' }
   | { readonly kind: 'keep' };
 
-/** Says what stands against the program and which rows are at stake; then asks, or follows the policy. */
+/**
+ * Says what stands against the program, and which rows are at stake.
+ * Then it asks, or follows the policy.
+ */
 export async function resolveConflict(conflict: SchemaConflict): Promise<Resolution> {
   const { api, database, screen, policy, signal } = conflict;
   screen.fault(`the schema has changed in a way that needs a decision:\n${shortReason(conflict)}`);

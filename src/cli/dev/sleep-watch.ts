@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
 import { limits } from '../../limits.ts';
+import { inodeOf } from './dev-place.ts';
 
 export interface SleepWatchOptions {
   /** The project: without it, there is nothing to do any more. */
@@ -18,11 +18,13 @@ export class SleepWatch {
   #last = Date.now();
 
   constructor({ folder, woke, gone, look }: SleepWatchOptions) {
+    const inode = inodeOf(folder);
     this.#timer = setInterval(() => {
       const now = Date.now();
       const late = now - this.#last - limits.devLookMillis;
       this.#last = now;
-      if (!existsSync(folder)) {
+      // A process that still writes there may have made the folder again.
+      if (inodeOf(folder) !== inode) {
         this.end();
         gone();
         return;

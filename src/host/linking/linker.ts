@@ -86,7 +86,8 @@ export class Linker {
 
   constructor(options: LinkerOptions) {
     this.#options = options;
-    this.#bounds = { ...defaultBounds, ...options.bounds };
+    const bounds = { ...defaultBounds, ...options.bounds };
+    this.#bounds = options.isPrompt === true ? { ...bounds, small: bounds.large } : bounds;
     this.#recent = options.recent ?? recentLinks;
   }
 
@@ -105,7 +106,7 @@ export class Linker {
     if (request.bytes.length > limits.programBytesMax) {
       return Promise.reject(new ProgramError(programTooLargeText));
     }
-    const recent = isSmall(request.bytes) ? this.#recent.find(request.bytes) : undefined;
+    const recent = this.#isSmall(request.bytes) ? this.#recent.find(request.bytes) : undefined;
     if (recent !== undefined) return Promise.resolve(recent);
     const { queueMax, queueBytesMax } = this.#bounds;
     const bytes = this.#waitingBytes + request.bytes.length;
@@ -144,11 +145,11 @@ export class Linker {
     // What is published can take long on a busy machine: it comes last.
     const isFirst = isReopening && this.#busyReopening === 0;
     const hasPlace = isFirst || this.#busy < limits.linkersMax;
-    return hasPlace && (isSmall(bytes) || this.#busyLarge === 0);
+    return hasPlace && (this.#isSmall(bytes) || this.#busyLarge === 0);
   }
 
   async #run(request: Waiting): Promise<void> {
-    const large = isSmall(request.bytes) ? 0 : 1;
+    const large = this.#isSmall(request.bytes) ? 0 : 1;
     const reopening = request.isReopening ? 1 : 0;
     this.#busy += 1;
     this.#busyLarge += large;
@@ -172,7 +173,7 @@ export class Linker {
     }
     switch (answer.kind) {
       case 'linked':
-        if (isSmall(request.bytes)) this.#recent.keep(request.bytes, answer.bytes);
+        if (this.#isSmall(request.bytes)) this.#recent.keep(request.bytes, answer.bytes);
         return answer.bytes;
       case 'refused':
         throw new ProgramError(answer.message);
@@ -190,7 +191,7 @@ export class Linker {
   }
 
   async #take({ bytes, isReopening }: LinkRequest): Promise<LinkerProcess> {
-    const small = isSmall(bytes);
+    const small = this.#isSmall(bytes);
     const published = this.#options.isPrompt === true ? 'prompt' : 'publish';
     const purpose: LinkPurpose = isReopening ? 'opening' : published;
     for (const [linker, timer] of this.#idle) {
@@ -213,7 +214,7 @@ export class Linker {
 
   #putBack(linker: LinkerProcess, bytes: Uint8Array): void {
     const isWorn = linker.programCount >= limits.linkerProgramsMax;
-    if (this.#isClosed || linker.hasEnded || !isSmall(bytes) || isWorn) {
+    if (this.#isClosed || linker.hasEnded || !this.#isSmall(bytes) || isWorn) {
       this.#discard(linker);
       return;
     }
@@ -222,6 +223,11 @@ export class Linker {
     const timer = setTimeout(() => this.#discard(linker), idleMillisMax);
     timer.unref();
     this.#idle.set(linker, timer);
+  }
+
+  #isSmall({ length }: Uint8Array): boolean {
+    const isPrompt = this.#options.isPrompt === true;
+    return length <= (isPrompt ? limits.promptProgramBytesMax : limits.smallProgramBytesMax);
   }
 
   #discard(linker: LinkerProcess): void {
@@ -239,7 +245,8 @@ export class Linker {
   }
 
   #endError({ cause, detail }: LinkerEnd, bytes: Uint8Array): ProgramError {
-    const { mebibytesMax, millisMax } = isSmall(bytes) ? this.#bounds.small : this.#bounds.large;
+    const { small, large } = this.#bounds;
+    const { mebibytesMax, millisMax } = this.#isSmall(bytes) ? small : large;
     const advice = 'make it smaller: leave out what it does not use, and keep data in tables';
     switch (cause) {
       case 'memory':
@@ -261,10 +268,6 @@ export class Linker {
         );
     }
   }
-}
-
-function isSmall({ length }: Uint8Array): boolean {
-  return length <= limits.smallProgramBytesMax;
 }
 
 function fullRefusal(): Refusal {
