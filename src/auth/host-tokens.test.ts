@@ -106,7 +106,7 @@ describe('host tokens', () => {
     }
   });
 
-  it('[http 17.6] of sessions are the caller, with its claims and an end of their own', async () => {
+  it('[http 17.6] of sessions are the caller, with claims and an end of their own', async () => {
     const exp = now() + 90;
     const first = await tokens.verify(signed(claims({ exp, role: 'cook', jti: 'theirs' })));
     const begin = (seconds: number, endsWithOriginal: boolean) =>

@@ -278,7 +278,7 @@ describe('a preview', () => {
     expect(store.takeSequenceMarks()).toEqual([]);
   });
 
-  it('[http 18.1] of several statements reads views as they have become, and is applied so', async () => {
+  it('[http 18.1] of several statements reads views as they have become', async () => {
     const database = await open();
     // The result of the view is kept, and follows the first statement.
     const come = callOf(database, 'shout', ['hi']);
@@ -290,7 +290,8 @@ describe('a preview', () => {
       query: {
         ...asked(),
         sql: `UPDATE member SET visits = 40 WHERE who = ${mine};
-          UPDATE member SET visits = visits + 1 WHERE who IN (SELECT who FROM members WHERE visits = 40);
+          UPDATE member SET visits = visits + 1
+            WHERE who IN (SELECT who FROM members WHERE visits = 40);
           INSERT INTO hidden (id) VALUES (7)`,
       },
       isScript: true,

@@ -81,7 +81,7 @@ describe('reducerdb dev and changes of the schema', () => {
     expect(await run.sql('SELECT name FROM items ORDER BY id')).toEqual(names);
   });
 
-  it('[console 3.3] changes nothing where nobody can answer', async () => {
+  it('[rulings 6.3] changes nothing where nobody can answer', async () => {
     const [desk, run] = await watching();
     run.child.stdin?.end();
     desk.write({ 'src/index.ts': renamed });

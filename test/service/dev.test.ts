@@ -24,7 +24,7 @@ setInterval(() => {}, 1000);
 `;
 
 describe('reducerdb dev', () => {
-  it('[console 3.1] [rulings 6.3] starts a service, publishes, writes bindings and runs the front end', async () => {
+  it('[console 3.1] starts a service, publishes, writes bindings and runs the front end', async () => {
     const own = await desk({
       'service.json': {
         database: 'shop',

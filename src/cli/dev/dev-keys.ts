@@ -2,13 +2,13 @@ import { limits } from '../../limits.ts';
 import { object, string } from '../../values/json-shape.ts';
 import { type Api, databasePath, readAnswer } from '../api.ts';
 import { CliError, type Io } from '../io.ts';
+import { openBrowser } from '../open-browser.ts';
 import { interactiveSql } from '../sql-prompt.ts';
 import type { DevInput } from './dev-input.ts';
 import type { DevProject } from './dev-project.ts';
 import type { DevScreen } from './dev-screen.ts';
 import type { DevServer } from './dev-server.ts';
 import { type RunOptions, type SideCommand, testCommand } from './front-end.ts';
-import { openPage } from './open-page.ts';
 
 export interface DevKeysOptions {
   readonly io: Io;
@@ -91,13 +91,13 @@ export class DevKeys {
   }
 
   async #console(): Promise<void> {
-    const { screen, server, input } = this.#options;
+    const { io, screen, server, input } = this.#options;
     const url = `${server.url}${await consolePath(await server.api())}`;
     // The code in the address signs anyone in who has it, so only a browser gets it.
     if (!input.isTerminal) screen.say(`console: ${server.url}/console/`);
     else {
       screen.say(`opening ${server.url}/console/`);
-      openPage(url);
+      if (!(await openBrowser(url, io.environment))) screen.warn('no browser could be opened');
     }
   }
 
