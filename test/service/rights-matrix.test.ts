@@ -17,7 +17,7 @@ const lines: Line[] = [];
 
 beforeAll(async () => {
   stage = await Stage.make();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   for (const line of lines) await line.close();
   await stage.running.stop();
@@ -60,7 +60,7 @@ describe('[http 14, rulings 6.6] the requests', () => {
     expect(specialLabels.filter((label) => !labels.includes(label))).toEqual([]);
   });
 
-  it.each(requests.filter((row) => !isLast(row)))('$label', (row) => compareRequest(row), 60_000);
+  it.each(requests.filter((row) => !isLast(row)))('$label', (row) => compareRequest(row), 180_000);
 });
 
 function compareRequest(row: MatrixRow): Promise<void> {
