@@ -96,4 +96,34 @@ describe.skipIf(!hasChromium)('hostile data', () => {
     expect(rows).toEqual([[hostile.length]]);
     visitor.expectNoTroubles();
   });
+
+  it('[console 1.6] is text in results, names of columns, errors and kept statements', async () => {
+    const [markup = ''] = hostile;
+    const quoted = markup.replaceAll('"', '""');
+    const sql = `SELECT text AS "${quoted}", '${markup}' AS said FROM note ORDER BY id`;
+    const visitor = await stage.visit(`db/trap/sql?sql=${encodeURIComponent(sql)}`);
+    const { page } = visitor;
+    const isSafe = async () => {
+      expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
+      expect(await page.locator('main img, main [onload], dialog img').count()).toBe(0);
+    };
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('columnheader', { name: markup }).waitFor();
+    await page.getByRole('table').getByText(markup, { exact: true }).first().waitFor();
+    await isSafe();
+    visitor.expected.push(/status of 400/);
+    await visitor.go(`db/trap/sql?sql=${encodeURIComponent(`SELECT "${quoted}" FROM note`)}`);
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('alert').getByText('onerror').waitFor();
+    await isSafe();
+    await page.getByRole('button', { name: 'Statements' }).click();
+    const panel = page.getByRole('dialog', { name: 'Statements' });
+    await panel.getByLabel('Name').fill(markup);
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await panel.getByText(markup, { exact: true }).waitFor();
+    await panel.getByRole('tab', { name: 'History' }).click();
+    await panel.getByText('AS said').waitFor();
+    await isSafe();
+    visitor.expectNoTroubles();
+  });
 });

@@ -39,9 +39,11 @@ export function GridBar(props: GridBarProps) {
       <span className={styles.count} role="status">
         {count === null ? '' : `${countText(count)} ${count === 1 ? 'row' : 'rows'}`}
       </span>
-      <Badge kind={isLive ? 'good' : 'quiet'} hasDot title={isLive ? liveText : followText}>
-        {isLive ? 'Live' : 'Follows'}
-      </Badge>
+      <span className={styles.wideOnly}>
+        <Badge kind={isLive ? 'good' : 'quiet'} hasDot title={isLive ? liveText : followText}>
+          {isLive ? 'Live' : 'Follows'}
+        </Badge>
+      </span>
       {table.primaryKey !== null && <Jump table={table} onJump={props.onJump} />}
       <ColumnsMenu fields={fields} view={view} />
       <Menu
@@ -52,8 +54,15 @@ export function GridBar(props: GridBarProps) {
         aria-label="Copy rows"
         title="Copy rows"
       />
-      <Button size="small" kind="accent" icon="plus" off={whyNoInsert} onClick={onInsert}>
-        Insert
+      <Button
+        size="small"
+        kind="accent"
+        icon="plus"
+        off={whyNoInsert}
+        aria-label="Insert"
+        onClick={onInsert}
+      >
+        <span className={styles.wideOnly}>Insert</span>
       </Button>
     </Bar>
   );

@@ -131,8 +131,8 @@ function SqlBar(props: SqlBarProps) {
       </Button>
       <Space />
       <Switch label="Live" isOn={isLive} onChange={onLive} />
-      <Button icon="history" onClick={onKept}>
-        Statements
+      <Button icon="history" aria-label="Statements" onClick={onKept}>
+        <span className={styles.wideOnly}>Statements</span>
       </Button>
     </Bar>
   );
