@@ -114,7 +114,7 @@ describe.skipIf(!hasChromium)('hostile data', () => {
     visitor.expected.push(/status of 400/);
     await visitor.go(`db/trap/sql?sql=${encodeURIComponent(`SELECT "${quoted}" FROM note`)}`);
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByRole('alert').getByText('onerror').waitFor();
+    await page.getByRole('alert').getByText('onerror').first().waitFor();
     await isSafe();
     await page.getByRole('button', { name: 'Statements' }).click();
     const panel = page.getByRole('dialog', { name: 'Statements' });
