@@ -18,6 +18,7 @@ describe.skipIf(!hasChromium)('the page Functions', () => {
 
   async function opened(query = '', options: Parameters<ConsoleStage['visit']>[1] = {}) {
     const visitor = await stage.visit(`db/workshop/functions${query}`, options);
+    visitor.page.setDefaultTimeout(60_000);
     await visitor.page.getByRole('navigation', { name: 'Functions' }).waitFor();
     return visitor;
   }

@@ -30,6 +30,7 @@ describe.skipIf(!hasChromium)('the page Logs', () => {
 
   async function opened(query = '', options: Parameters<ConsoleStage['visit']>[1] = {}) {
     const visitor = await stage.visit(`db/workshop/logs${query}`, options);
+    visitor.page.setDefaultTimeout(60_000);
     await visitor.page.getByRole('toolbar').waitFor();
     return visitor;
   }

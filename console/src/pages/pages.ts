@@ -88,6 +88,17 @@ export const pages: readonly PageEntry[] = [
     load: () => import('./schema/schema-page.tsx'),
   },
   {
+    id: 'schedules',
+    title: 'Schedules',
+    icon: 'clock',
+    scope: 'database',
+    group: 'Change',
+    path: 'schedules',
+    feature: 'schedules',
+    right: 'view_schedules',
+    load: () => import('./schedules/schedules-page.tsx'),
+  },
+  {
     id: 'access',
     title: 'Access',
     icon: 'key',

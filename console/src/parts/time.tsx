@@ -46,3 +46,14 @@ export function Time({ time }: { readonly time: string | number }) {
     </time>
   );
 }
+
+/** How long until something is due, or since it was, with the whole time. */
+export function Due({ time }: { readonly time: number }) {
+  const now = useNow();
+  const utc = new Date(time).toISOString();
+  return (
+    <time dateTime={utc} title={`${localTime(time)} local · ${utc} UTC`}>
+      {agoText(time, now)}
+    </time>
+  );
+}
