@@ -1,6 +1,7 @@
 import { refusal } from '../database/outcome.ts';
 import type { ListedEnv } from '../host/databases/env-control.ts';
 import type { RequestedEnv } from '../host/publishing/publish-request.ts';
+import type { EnvDefinition } from '../schema/definition.ts';
 import { identityToHex } from '../values/identity.ts';
 import { JsonError } from '../values/json-error.ts';
 import {
@@ -13,16 +14,23 @@ import {
   type Shape,
   string,
 } from '../values/json-shape.ts';
+import { typeText } from '../values/typespace.ts';
 import { jsonBody, wrongShape } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
 
 const givenValue = object({ value: string, secret: optional(boolean) });
 
-/** `GET /v1/database/:db/env`: names and plain values; the values of secrets are never shown. */
+/**
+ * `GET /v1/database/:db/env`: names and plain values, and what the running program declares; the
+ * values of secrets are never shown.
+ */
 export async function listEnv(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
-  const listed = await host.env.list(callerOf(exchange), host.database(targetOf(exchange)));
-  return json(200, JSON.stringify({ env: listed.map(shown) }), notKept);
+  const [caller, database] = [callerOf(exchange), host.database(targetOf(exchange))];
+  const listed = await host.env.list(caller, database);
+  const declared = await host.env.declared(caller, database);
+  const body = { env: listed.map(shown), declared: declared.map(shownDeclared) };
+  return json(200, JSON.stringify(body), notKept);
 }
 
 /** `GET /v1/database/:db/env/:name`. */
@@ -95,6 +103,10 @@ function shapedBody<Value>(body: string, shape: Shape<Value>): Value {
 function wellFormed(name: string, value: string): string {
   if (!/[\ud800-\udfff]/u.test(value)) return value;
   throw refusal('env.invalid', `the value of \`${name}\` is not valid Unicode`);
+}
+
+function shownDeclared({ name, kind, isSecret, isOptional }: EnvDefinition) {
+  return { name, type: typeText({ kind }), secret: isSecret, optional: isOptional };
 }
 
 function shown({ name, isSecret, text: value, isReadable, setBy, setMicros }: ListedEnv) {

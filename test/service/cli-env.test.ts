@@ -182,6 +182,9 @@ it('[living 4.1] over HTTP the same, with statuses', async () => {
   expect(JSON.parse((await send('GET', 'database/shop/env/MORE')).text)).toMatchObject({
     ...{ name: 'MORE', secret: false, value: 'x' },
   });
+  const { declared } = JSON.parse((await send('GET', 'database/shop/env')).text);
+  expect(declared).toContainEqual(expect.objectContaining({ name: 'PORT', type: 'U16' }));
+  expect(declared).toContainEqual(expect.objectContaining({ name: 'KEY', secret: true }));
   expect((await send('DELETE', 'database/shop/env/MORE')).status).toBe(200);
   expect(await send('DELETE', 'database/shop/env/MORE')).toEqual({
     ...{ status: 404, text: '`MORE` is not set' },

@@ -54,6 +54,12 @@ export class EnvControl {
     return rows.map((row) => listed(row, env.isReadable(row)));
   }
 
+  /** What the running program declares, in its order; nothing, where none runs. */
+  async declared(by: HostCaller, database: EnvTarget): Promise<readonly EnvDefinition[]> {
+    this.#options.access.require(by, database, 'viewEnv');
+    return declaredEnv(database.handle);
+  }
+
   /** Throws `Refusal` `env.unknown`. */
   async get(by: HostCaller, database: EnvTarget, name: string): Promise<ListedEnv> {
     const found = (await this.list(by, database)).find((one) => one.name === name);
