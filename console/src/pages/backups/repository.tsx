@@ -39,7 +39,7 @@ export function Repository({ start }: { readonly start: Start }) {
         }}
       >
         <div className={styles.field}>
-          <Field label="Repository" note="its name in the configuration of the service">
+          <Field label="Repository" note="as the service names it">
             {(control) => (
               <Input
                 {...control}

@@ -43,7 +43,7 @@ export function Page({ database }: { readonly database: string }) {
   return (
     <PageFrame
       title="Env"
-      about="Values and secrets that the functions of the module read. A change counts from the next call."
+      about="What functions of the module read. A change counts from the next call."
       actions={
         <Button
           kind="accent"
