@@ -34,9 +34,14 @@ describe('the linker', { timeout: 120_000 }, () => {
   let reports: string[] = [];
 
   /** Links each time, unless a test says otherwise. */
-  const open = (bounds: Partial<LinkerBounds> = {}, recent = new RecentLinks(0)) => {
+  const open = (
+    bounds: Partial<LinkerBounds> = {},
+    recent = new RecentLinks(0),
+    isPrompt = false,
+  ) => {
     const report = ({ message }: { message: string }) => reports.push(message);
-    const linker = new Linker({ entry: () => workerEntry('linker'), report, recent, bounds });
+    const entry = () => workerEntry('linker');
+    const linker = new Linker({ entry, report, recent, bounds, isPrompt });
     linkers.push(linker);
     return linker;
   };
@@ -229,6 +234,21 @@ describe('the linker', { timeout: 120_000 }, () => {
     expect(await fault(link(narrow, 'export default 1'))).toBeInstanceOf(Refusal);
     await Promise.all(four);
   });
+
+  it.runIf(hasProc)(
+    '[console 3.2] keeps its process for larger programs, too, in development',
+    async () => {
+      const linker = open({ idleMillisMax: 1 }, new RecentLinks(0), true);
+      const large = `export default 1; // ${' '.repeat(limits.smallProgramBytesMax)}`;
+      await link(linker, large);
+      const [pid = 0] = linker.processIds;
+      await link(linker, `${large} again`);
+      expect(linker.processIds).toEqual([pid]);
+      expect(isAlive(pid)).toBe(true);
+      linker.close();
+      await expect.poll(() => isAlive(pid)).toBe(false);
+    },
+  );
 
   it.runIf(hasProc)('leaves no process behind, idle or closed', async () => {
     const linker = open({ idleMillisMax: 50 });
