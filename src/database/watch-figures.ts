@@ -31,7 +31,7 @@ export function watchFigures(queries: LiveQueries): readonly WatchFigures[] {
     const key = JSON.stringify([query.sql, reason]);
     const group = groups.get(key) ?? { sql: query.sql, reason, queries: [], millis: 0 };
     group.queries.push(query);
-    group.millis += query.millis;
+    group.millis += millisOf(query);
     groups.set(key, group);
   }
   return [...groups.values()]
@@ -62,6 +62,11 @@ function figuresOf({ sql, reason, queries, millis }: Group): WatchFigures {
     microsMean: evaluations === 0 ? 0 : (1_000 * millis) / evaluations,
     ...(kept.length > 0 && { rows: kept.reduce((total, rows) => total + rowCountOf(rows), 0) }),
   };
+}
+
+/** The time of all its evaluations, as far as those that were timed tell it. */
+function millisOf({ evaluations, timed, millis }: LiveQuery): number {
+  return timed === 0 ? 0 : (millis / timed) * evaluations;
 }
 
 /** Why it is run again; `undefined`: it is not. */

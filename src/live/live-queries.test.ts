@@ -219,7 +219,7 @@ describe('a join', () => {
     const sql = 'SELECT b.* FROM a JOIN b ON a.k = b.k';
     const { query } = live.watch(sql);
     live.transact((transaction) => void live.insert(transaction, 'a', 1, 2));
-    live.millisPerLook = 600;
+    live.millisPerLook = 400;
     live.transact((transaction) => void live.insert(transaction, 'b', 2, 5));
     expect(live.failures).toEqual([]);
     live.millisPerLook = 1_001;

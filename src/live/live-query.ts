@@ -26,7 +26,8 @@ export interface LiveQuery {
   useCount: number;
   /** Memory that it is charged for. */
   bytes: number;
-  /** How often it was evaluated for a commit, and how long all of that took. */
+  /** How often it was evaluated for a commit; how many of these were timed, and their time. */
   evaluations: number;
+  timed: number;
   millis: number;
 }
