@@ -41,15 +41,21 @@ export const deployList = object({ running: nullable(number), deploys: list(list
 
 /** What became of a deploy, in a few words. */
 export function deployText({ kind, of, canary: watched, message, plan }: ListedDeploy): string {
-  const what = of === null ? kind : `${kind} to ${of}`;
+  const words = kind.replace('-', ' ');
+  const what = of === null ? words : `${words} to deploy ${of}`;
   const state = watched === null ? [] : [canaryText(watched)];
   const first = message.split('\n', 1)[0] ?? '';
-  const change = plan === '' ? [] : [changeText(plan)];
+  const change = hasTableChanges(plan) ? [changeText(plan)] : [];
   return [what, ...state, ...(first === '' ? change : [first])].join(': ');
 }
 
 function canaryText({ state, reason, seconds }: Shaped<typeof canary>): string {
   return state === 'watched' ? `canary for ${seconds} s` : `canary ${state}, ${reason}`;
+}
+
+/** False for a plan of a program whose code alone is another. */
+export function hasTableChanges(plan: string): boolean {
+  return plan.includes('▸ ');
 }
 
 /** The first change of a plan. */

@@ -17,7 +17,7 @@ export const trialShape = object({
       before: nullable(string),
       after: nullable(string),
       rows_before: number,
-      rows_after: number,
+      rows_after: nullable(number),
       samples: list(
         object({
           before: nullable(anything),
@@ -70,7 +70,7 @@ function tableLines(
   { before, after, samples, ...counts }: Trial['tables'][number],
   hasFailed: boolean,
 ): string[] {
-  const rows = (count: number) => (count === 1 ? '1 row' : `${count} rows`);
+  const rows = (count: number | null) => (count === 1 ? '1 row' : `${count ?? 0} rows`);
   const { rows_before: were, rows_after: are } = counts;
   // Where it failed, nobody knows how many rows there would be.
   if (before === null) return [`  ${after}: new${hasFailed ? '' : `, ${rows(are)}`}`];

@@ -1,5 +1,6 @@
 import { boolean, either, object, optional, type Shaped, string } from '../values/json-shape.ts';
 import { type Api, databasePath, readAnswer, statusText } from './api.ts';
+import { hasTableChanges } from './deploys.ts';
 import { CliError, confirm, type Io } from './io.ts';
 import { trialShape } from './plan-report.ts';
 import type { YesKind } from './session.ts';
@@ -92,7 +93,7 @@ async function automatic(
   { io, mayBreakClients, answersYes }: UpdateQuestion,
   plan: Shaped<typeof automaticPlan>,
 ): Promise<UpdateChoice> {
-  if (plan.migrate_plan !== '') io.out(plan.migrate_plan);
+  if (plan.migrate_plan !== '') io.out(shownPlanText(plan.migrate_plan));
   if (plan.break_clients && !mayBreakClients) {
     const question = 'The above changes will BREAK existing clients. Do you want to proceed?';
     const refused = 'Publishing aborted by user';
@@ -101,6 +102,13 @@ async function automatic(
     }
   }
   return { query: { policy: 'BreakClients', token: plan.token } };
+}
+
+/** A plan as it is shown: what has no entries says so. */
+export function shownPlanText(plan: string): string {
+  const text = plan.trimEnd();
+  if (hasTableChanges(text)) return text;
+  return text === '' ? 'No table changes.' : `${text}\n\nNo table changes.`;
 }
 
 const columnAdvice = 'Put a new column last in its table, and give it a default.';

@@ -1,7 +1,7 @@
 import { type Api, statusText } from './api.ts';
 import { CliError, type Io } from './io.ts';
 import { type Trial, trialText } from './plan-report.ts';
-import { prePublish } from './prepare-update.ts';
+import { prePublish, shownPlanText } from './prepare-update.ts';
 
 export interface PlanRequest {
   readonly api: Api;
@@ -64,7 +64,7 @@ function planText(document: PlanDocument, flags: readonly string[]): string {
   const { database, plan, reason, text, token, trial, succeeds } = document;
   if (plan === 'create') return `There is no database ${database} yet: a publish creates it.`;
   if (reason !== null) return reason;
-  const parts = [text.trimEnd() === '' ? 'No table changes.' : text.trimEnd()];
+  const parts = [shownPlanText(text)];
   if (trial !== null) parts.push(trialText(trial));
   if (succeeds && token !== null) {
     const words = ['reducerdb', 'publish', database, ...flags, '--token', token];

@@ -28,7 +28,8 @@ export interface TrialTable {
   readonly before: string | undefined;
   readonly after: string | undefined;
   readonly rowsBefore: number;
-  readonly rowsAfter: number;
+  /** `undefined`: it failed, so nobody knows. */
+  readonly rowsAfter: number | undefined;
   /** The first rows, at most `limits.trialSamplesMax`, and what became of each. */
   readonly samples: readonly TrialSample[];
 }

@@ -136,11 +136,13 @@ export function applyUpdate(
 export interface TriedUpdate {
   readonly plan: AllowedUpdate['plan'];
   readonly broken: BrokenParts;
+  /** What an automatic plan has made of the tables, or why the rows do not allow it. */
+  readonly made?: Migration | MigrationError;
 }
 
 /**
  * The plan of an update that is only tried. Throws `Refusal`, and disposes the runner, if there is
- * none, or if an automatic one fails.
+ * none.
  */
 export function tryUpdate(core: DatabaseCore, loaded: LoadedProgram): TriedUpdate {
   const { definition } = loaded;
@@ -150,11 +152,25 @@ export function tryUpdate(core: DatabaseCore, loaded: LoadedProgram): TriedUpdat
     const catalog =
       plan.kind === 'declared' ? catalogAfter(plan, before) : catalogOf(definition, before);
     const sql = checkedSchema(core, definition, catalog);
-    if (plan.kind === 'automatic') plainUpdate(core, loaded, plan);
-    return { plan, broken: whatBreaks(core, plan, { definition, sql }) };
+    const broken = whatBreaks(core, plan, { definition, sql });
+    if (plan.kind === 'declared') return { plan, broken };
+    return { plan, broken, made: tryRows(core, catalog, plan.steps) };
   } catch (error) {
     loaded.runner.dispose();
     throw error;
+  }
+}
+
+function tryRows(
+  { store }: DatabaseCore,
+  catalog: Catalog,
+  steps: readonly MigrationStep[],
+): Migration | MigrationError {
+  try {
+    return store.prepareMigration(catalog, addedDefaults(steps, catalog));
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    return error;
   }
 }
 

@@ -36,7 +36,7 @@ function tableJson(table: TrialTable, before: RowTexts, after: RowTexts): string
     before: table.before ?? null,
     after: table.after ?? null,
     rows_before: table.rowsBefore,
-    rows_after: table.rowsAfter,
+    rows_after: table.rowsAfter ?? null,
   };
   const samples = table.samples.map((sample) => {
     return sampleJson(sample, table.before ?? '', before, after);

@@ -277,7 +277,8 @@ describe('columns', () => {
     const old = columns({ a: u32, b: u32, c: text });
     const next = columns({ c: text, b: u64, d: u32 });
     expect(calls(old, next)).toBe(
-      "m.dropColumn('t', 'a'), m.addColumn('t', 'd', { fill: (old) => … }), " +
+      "m.renameColumn('t', 'a', 'd') (or m.dropColumn('t', 'a')), " +
+        "m.addColumn('t', 'd', { fill: (old) => … }), " +
         "m.moveColumns('t', ['c', 'b', 'd']), m.changeColumn('t', 'b', { using: (old) => … })",
     );
     expect(reasons(old, next)).toHaveLength(4);

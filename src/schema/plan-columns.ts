@@ -26,12 +26,14 @@ export function planColumns(old: FullTable, next: FullTable): ColumnPlan {
   const added = next.table.columns.filter(({ name }) => !oldColumns.has(name));
   const { sourceName: spelled } = next.table;
   const refusals = [
-    ...removed.map(({ name, sourceName }) =>
-      refuse(
-        `Removing a column ${name} from table ${table}`,
-        `m.dropColumn('${spelled}', '${sourceName}')`,
-      ),
-    ),
+    ...removed.map((column) => {
+      const { name, sourceName } = column;
+      const drop = `m.dropColumn('${spelled}', '${sourceName}')`;
+      const renamed = added.find((one) => isOfType(column, old, one, next));
+      const rename = `m.renameColumn('${spelled}', '${sourceName}', '${renamed?.sourceName}')`;
+      const call = renamed === undefined ? drop : `${rename} (or ${drop})`;
+      return refuse(`Removing a column ${name} from table ${table}`, call);
+    }),
     ...added
       .filter(({ defaultBytes }) => defaultBytes === undefined)
       .map(({ name, sourceName }): PlanRefusal => {
@@ -76,6 +78,16 @@ export function planColumns(old: FullTable, next: FullTable): ColumnPlan {
   const columns = added.flatMap((column) => describeAddition(column, next) ?? []);
   if (columns.length > 0) steps.push({ kind: 'addColumns', table, columns });
   return { steps, refusals };
+}
+
+/** Whether a column that came may be one that went, under another name. */
+function isOfType(
+  gone: ColumnDefinition,
+  { typespace }: FullTable,
+  came: ColumnDefinition,
+  next: FullTable,
+): boolean {
+  return wholeTypeWords(gone.type, typespace) === wholeTypeWords(came.type, next.typespace);
 }
 
 /** A change that would rewrite or endanger rows elsewhere merely replaces an event table. */

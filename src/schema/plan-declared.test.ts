@@ -368,4 +368,23 @@ describe('[living 5.3] the migrations of a program', () => {
       reason: 'migration 0002-second cannot be undone: it declares no `down` steps',
     });
   });
+
+  it('[living 5.11] lead back past files that both programs have deleted', () => {
+    const down = [rename('c', 'b')];
+    const program = validateModule(migrated(three, { ...second, down }));
+    const all = applied(first, second);
+    expect(planBack(program, validateModule(two), all)).toMatchObject({
+      kind: 'declared',
+      removed: [second.id],
+    });
+    // Code alone is another, and neither has any file.
+    expect(planBack(validateModule(three), validateModule(three), all)).toMatchObject({
+      kind: 'automatic',
+    });
+    // A program from before what was deleted is none that the steps lead to.
+    expect(planBack(program, validateModule(one), all)).toMatchObject({
+      kind: 'manual',
+      reason: expect.stringContaining('cannot be undone'),
+    });
+  });
 });

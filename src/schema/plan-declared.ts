@@ -59,7 +59,8 @@ export function planBack(
 ): DeclaredPlan | MigrationPlan {
   const has = new Set(next.migrations.map(({ id }) => id));
   const newest = next.migrations.at(-1)?.id ?? '';
-  const undone = applied.filter(({ id }) => !has.has(id) && id > newest).map(({ id }) => id);
+  const later = applied.filter(({ id }) => !has.has(id) && id > newest).map(({ id }) => id);
+  const undone = withoutDeleted(later, old, next);
   if (undone.length === 0) return planDeclared(old, next, applied);
   const refused = (reason: string): MigrationPlan => ({ kind: 'manual', reason });
   const found: { readonly migration: MigrationDefinition; readonly at: number }[] = [];
@@ -88,6 +89,23 @@ export function planBack(
     return { id, at, direction: 'down', from: before, to, steps: down };
   });
   return planOf({ old, next, legs, added: [], removed: undone.toReversed() });
+}
+
+/**
+ * Without the oldest, whose files both programs lack because they were deleted: what is left leads
+ * to the earlier program's own schema, which is the proof that it is from after those.
+ */
+function withoutDeleted(
+  undone: readonly string[],
+  old: ModuleDefinition,
+  next: ModuleDefinition,
+): readonly string[] {
+  const carried = new Set(old.migrations.map(({ id }) => id));
+  const first = undone.findIndex((id) => carried.has(id));
+  const rest = first < 0 ? [] : undone.slice(first);
+  const oldest = old.migrations.find(({ id }) => id === rest[0]);
+  const startsFrom = oldest === undefined ? schemaHashOf(old) : oldest.fromHash;
+  return startsFrom === schemaHashOf(next) ? rest : undone;
 }
 
 /** Where the pending migrations begin, or why the program does not follow on the database. */

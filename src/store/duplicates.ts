@@ -35,26 +35,37 @@ export function uniqueKeyText(table: Table, row: Uint8Array): string | undefined
   const index = table.indexes.find((one) => isKey(one) && !one.isSparse);
   if (index === undefined) return undefined;
   const key = keyOf(table.shape, index.spec.columns, row, 0);
-  return `${columnList(table, index)} ${keyText(table, index, key)}`;
+  return `${columnNames(table, index).join(', ')} ${keyText(table, index, key)}`;
 }
 
-/** All groups of rows that share a key; the first ten are listed. */
-export function duplicatesText(table: Table, index: Index): string {
+/** All groups of rows that share a key, the first ten of them listed. */
+export function duplicatesOf(table: Table, index: Index): ConflictGroups {
   const groups = duplicateGroups(table, index);
-  const lines = groups.slice(0, groupsShownMax).map(({ ref, count }) => {
-    const value = keyText(table, index, storedKey(table, index, ref));
-    return `  - ${value} appears ${count} times`;
-  });
-  if (groups.length > groupsShownMax) lines.push('  ... and more');
-  const place = `table ${table.spec.id} column(s) ${columnList(table, index)}`;
+  return {
+    table: table.spec.name,
+    constraint: index.spec.name,
+    columns: columnNames(table, index),
+    groups: groups.slice(0, groupsShownMax).map(({ ref, count }) => {
+      return { value: keyText(table, index, storedKey(table, index, ref)), rows: count };
+    }),
+    more: Math.max(0, groups.length - groupsShownMax),
+  };
+}
+
+/** Message for rows of a table that is kept. */
+export function duplicatesText(table: Table, { columns, groups, more }: ConflictGroups): string {
+  const lines = groups.map(({ value, rows }) => `  - ${value} appears ${rows} times`);
+  if (more > 0) lines.push('  ... and more');
+  const names = columns.map((name) => `"${name}"`).join(', ');
+  const place = `table ${table.spec.id} column(s) [${names}]`;
   return [
     `Cannot add unique constraint on ${place} (committed state):`,
-    `${groups.length} duplicate group(s) found.`,
+    `${groups.length + more} duplicate group(s) found.`,
     ...lines,
   ].join('\n');
 }
 
-/** Rows that a migration made and that share a unique key; the first ten keys are listed. */
+/** Rows that share a unique key; the first ten keys are listed. */
 export interface ConflictGroups {
   readonly table: string;
   readonly constraint: string;

@@ -186,10 +186,12 @@ describe('indexes and constraints', () => {
   it('[migrations 2.4] names the first value that a new unique index meets twice', () => {
     const store = openWith({ columns }, rows);
     const one = { t: { columns, indexes: [{ columns: ['name'], unique: true }] } };
-    expect(failureOf(store, one)).toBe(
+    const failure = failureOf(store, one) ?? '';
+    expect(failure.split('\n')[0]).toBe(
       "Unique constraint violation 't_name_idx_btree' in table 't': " +
         `column(s): '["name"]' value: "b"`,
     );
+    expect(failure).toContain('duplicate group(s) found.\n  - "b" appears 2 times');
     const wide = openWith({ columns: { a: u8, b: u8, c: u8 } }, [
       [1, 2, 3],
       [1, 2, 4],

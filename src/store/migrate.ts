@@ -10,10 +10,10 @@ import type { CommitOffset } from './commit-offset.ts';
 import { copyBytes } from './copy-bytes.ts';
 import type { DerivedBody } from './derived-body.ts';
 import type { DerivedIndex } from './derived-index.ts';
-import { duplicatesText, violationText } from './duplicates.ts';
+import { type ConflictGroups, duplicatesOf, duplicatesText, violationText } from './duplicates.ts';
 import type { IndexBody } from './index-body.ts';
 import { RowHeap, slotCommitted } from './row-heap.ts';
-import { noRow } from './row-ref.ts';
+import { noRow, type RowRef } from './row-ref.ts';
 import type { StoreState } from './store-state.ts';
 import { type KeptParts, type SequenceColumn, Table } from './table.ts';
 import type { Index } from './table-index.ts';
@@ -21,6 +21,16 @@ import type { Index } from './table-index.ts';
 /** The data does not allow the change. The message is for the publisher. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
+}
+
+/** Rows share keys that are to be unique. */
+export class ConflictError extends MigrationError {
+  readonly conflicts: readonly ConflictGroups[];
+
+  constructor(message: string, conflicts: readonly ConflictGroups[]) {
+    super(message);
+    this.conflicts = conflicts;
+  }
 }
 
 /** By table id: the encoded values that existing rows get in the columns added at the end. */
@@ -74,6 +84,11 @@ export class Migration {
     for (const draft of drafts) fillNewlyUnique(draft);
     for (const draft of drafts) continueSequences(draft);
     this.#tables = drafts.map((draft) => draft.table);
+  }
+
+  /** A table as it will be. */
+  tableByName(name: string): Table | undefined {
+    return this.#tables.find(({ spec }) => spec.name === name);
   }
 
   /**
@@ -226,7 +241,7 @@ function fillNewIndexes({ table, old, toFill, derivedToFill, fillsWholeRows }: D
   for (const index of toFill) {
     if (wasThere(index)) continue;
     const duplicate = index.fill();
-    if (duplicate !== noRow) throw new MigrationError(violationText(table, index, duplicate));
+    if (duplicate !== noRow) throw duplicatesError(table, index, duplicate);
   }
   if (fillsWholeRows) table.wholeRows?.fill();
   for (const index of derivedToFill) index.fill();
@@ -235,8 +250,16 @@ function fillNewIndexes({ table, old, toFill, derivedToFill, fillsWholeRows }: D
 function fillNewlyUnique({ table, old, toFill }: Draft): void {
   for (const index of toFill) {
     if (!old?.indexes.some(({ spec }) => spec.id === index.spec.id)) continue;
-    if (index.fill() !== noRow) throw new MigrationError(duplicatesText(table, index));
+    if (index.fill() !== noRow) throw duplicatesError(table, index);
   }
+}
+
+/** `first`: a row that has the key of another, where the index is a new one. */
+function duplicatesError(table: Table, index: Index, first?: RowRef): ConflictError {
+  const conflicts = duplicatesOf(table, index);
+  const groups = duplicatesText(table, conflicts);
+  const text = first === undefined ? groups : `${violationText(table, index, first)}\n${groups}`;
+  return new ConflictError(text, [conflicts]);
 }
 
 function continueSequences({ table, old }: Draft): void {

@@ -301,6 +301,7 @@ async function publishProgram(io: Io, upload: Upload): Promise<Published> {
   io.out('Publishing module...');
   const published = await sendProgram(io, upload);
   io.out(resultText(published));
+  if (published.deploy === null) io.out(unchangedText(upload.message));
   await watchCanary(io, upload, published);
   const routes = await routeLines(upload.api, published.domain ?? published.database_identity);
   if (routes.length > 0) io.out(['Routes:', ...routes].join('\n'));
@@ -317,7 +318,7 @@ async function watchCanary(
     await awaitCanary(api, io, { database: domain ?? identity, deploy, seconds: Number(canary) });
     return;
   }
-  io.out('The program ran already: there is nothing to watch.');
+  io.out('There is nothing to watch.');
 }
 
 function checkCanary({ canary }: PublishFlags): void {
@@ -375,8 +376,16 @@ async function sendProgram(io: Io, upload: Upload): Promise<Published> {
     (status === 401 && text.startsWith('{"PermissionDenied"')) ||
     (status === 403 && /is not authorized to .*: (?!set env)/.test(text));
   if (isOthers) throw notYours(api, database);
-  if (status !== 200) throw new CliError(statusText(status, text));
+  if (status !== 200) throw new CliError(statusText(status, text) + adviceOn(text));
   return readAnswer(text, object({ Success: published })).Success;
+}
+
+function adviceOn(refusal: string): string {
+  if (!refusal.includes('Token provided is invalid')) return '';
+  return (
+    '\nThe plan is out of date: the database runs another program by now, or this is another ' +
+    'program than the one that was planned. Plan again with --plan.'
+  );
 }
 
 /** The program; with values, a line of JSON comes before it. */
@@ -386,6 +395,12 @@ function programBody(program: Uint8Array<ArrayBuffer>, values: readonly GivenVal
   const head = Buffer.from(`${JSON.stringify({ env })}\n`);
   const bytes = new Uint8Array(Buffer.concat([head, program]));
   return { type: 'application/x-reducerdb-publish', bytes };
+}
+
+/** What a publish of the program that runs has done. */
+function unchangedText(message: string | undefined): string {
+  const kept = message === undefined ? '' : ' Its message was not kept.';
+  return `This program ran already: nothing has changed, and there is no new deploy.${kept}`;
 }
 
 const published = object({

@@ -1,7 +1,7 @@
 import type { PlannedStage } from '../../schema/declared-plan.ts';
 import type { ConflictGroups } from '../../store/duplicates.ts';
 import { conflictText, uniqueKeyText } from '../../store/duplicates.ts';
-import { MigrationError } from '../../store/migrate.ts';
+import { ConflictError, MigrationError } from '../../store/migrate.ts';
 import type { Table } from '../../store/table.ts';
 
 /** A row that was being migrated. */
@@ -20,17 +20,17 @@ export function stepFailure(
   place?: RowPlace,
 ): MigrationError {
   const where = place === undefined ? '' : `, ${placeText(place)}`;
-  return new MigrationError(`Migration ${idsText(ids)}, ${step}${where}: ${message}`);
+  const why = message.replace(/^Uncaught (?:Error: )?/, '');
+  return new MigrationError(`Migration ${idsText(ids)}, ${step}${where}: ${why}`);
 }
 
 /** The rows that a migration made share unique keys. */
-export class MigrationConflictError extends MigrationError {
-  readonly conflicts: readonly ConflictGroups[];
-
-  constructor({ ids }: Pick<PlannedStage, 'ids'>, conflicts: readonly ConflictGroups[]) {
-    super(`Migration ${idsText(ids)}: ${conflicts.map(conflictText).join('\n')}`);
-    this.conflicts = conflicts;
-  }
+export function migrationConflict(
+  { ids }: Pick<PlannedStage, 'ids'>,
+  conflicts: readonly ConflictGroups[],
+): ConflictError {
+  const text = `Migration ${idsText(ids)}: ${conflicts.map(conflictText).join('\n')}`;
+  return new ConflictError(text, conflicts);
 }
 
 export function idsText(ids: readonly string[]): string {

@@ -112,7 +112,7 @@ describe('[living 5.6] a declared migration', () => {
     const rows = database.all();
     expect(await database.refusal('after')).toBe(
       'Failed to create or update the database: Migration 0001-first, rows, table user, row with ' +
-        '["id"] 7: a name has two words',
+        'id 7: a name has two words',
     );
     expect(database.all()).toEqual(rows);
     await database.change({ table: 'user', remove: [[7, 'cher']] });
@@ -256,5 +256,45 @@ describe('[living 5.6] sequences of a rewritten table', () => {
     const again = await MigratingDatabase.start(programs, { disk, open: true });
     await again.change({ table: 'item', insert: [[0]] });
     expect(again.rows('item')).toEqual(['1', '4', '5']);
+  });
+});
+
+describe('[living 5.10] a trial of a plan without migrations', () => {
+  it('names the rows that forbid it, as a report', async () => {
+    const plain = { ...user, indexes: [] };
+    const unique = program([{ ...plain, unique: [['name']] }, log]);
+    const database = await withRows({ before: program([plain, log]), unique });
+    await database.change({ table: 'user', insert: [[8, 'ann lee']] });
+    const report = await database.trial('unique');
+    const groups = [{ value: '"ann lee"', rows: 2 }];
+    expect(report.conflicts).toMatchObject([{ table: 'user', columns: ['name'], groups, more: 0 }]);
+    expect(report.failure).toContain('"ann lee" appears 2 times');
+    expect(await database.refusal('unique')).toContain('"ann lee" appears 2 times');
+    const dropped = await withRows({ before: program([user, log]), after: program([log]) });
+    expect(await dropped.trial('after')).toMatchObject({
+      tables: [{ before: 'user', after: undefined, rowsAfter: undefined }],
+      failure: expect.stringContaining("m.dropTable('user', { rows: 'discard' })"),
+    });
+  });
+
+  it('shows rows that get columns, and tables that come', async () => {
+    const columns = { ...user.columns, age: u32 };
+    const aged = { ...user, columns, defaults: { age: Uint8Array.of(5, 0, 0, 0) } };
+    const extra: TableSketch = { name: 'extra', columns: { at: u64 } };
+    const next = program([aged, extra, log]);
+    const database = await withRows({ before: program([user, log]), after: next });
+    const { tables, failure, memoryBytes } = await database.trial('after');
+    expect(failure).toBeUndefined();
+    expect(memoryBytes).toBeGreaterThan(0);
+    const before = database.rows('user');
+    const rows = before.length;
+    expect(tables).toMatchObject([
+      { before: 'user', after: 'user', rowsBefore: rows, rowsAfter: rows },
+      { before: undefined, after: 'extra', rowsBefore: 0, rowsAfter: 0 },
+    ]);
+    const [sample] = tables[0]?.samples ?? [];
+    expect([...(sample?.after[0]?.row.slice(-4) ?? [])]).toEqual([5, 0, 0, 0]);
+    expect(sample?.after[0]?.row.slice(0, -4)).toEqual(sample?.before);
+    expect(database.rows('user')).toEqual(before);
   });
 });

@@ -136,7 +136,7 @@ describe('[living 5.7] a migration of many rows', () => {
     };
     const { database } = await begun(throws);
     const rows = database.rows('item');
-    expect(await database.refusal('after')).toContain('table item, row with ["id"] 13: unlucky');
+    expect(await database.refusal('after')).toContain('table item, row with id 13: unlucky');
     expect(database.rows('item')).toEqual(rows);
     const same: MigrationCode = { rows: (_, [id = 0]) => ({ item: [[id, 'same', 1]] }) };
     const other = (await begun(same)).database;

@@ -5,12 +5,12 @@ import type { Catalog } from '../../schema/catalog.ts';
 import type { PlannedStage } from '../../schema/declared-plan.ts';
 import type { TableId } from '../../schema/ids.ts';
 import { DraftTable } from '../../store/draft-table.ts';
-import { MigrationError } from '../../store/migrate.ts';
+import { type ConflictError, MigrationError } from '../../store/migrate.ts';
 import { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
 import { continueSequences, oldSpec, sharedTable } from '../../store/table-copies.ts';
 import { vectorFaultOf } from '../../store/vector-column.ts';
-import { MigrationConflictError, stepFailure } from './migration-failure.ts';
+import { migrationConflict, stepFailure } from './migration-failure.ts';
 import { type RowBatch, RowSource } from './row-source.ts';
 import type { StageProgram } from './stage-program.ts';
 
@@ -122,9 +122,9 @@ export class StageRows {
     if (conflict.conflicts.length > 0) throw conflict;
   }
 
-  #conflict(): MigrationConflictError {
+  #conflict(): ConflictError {
     const conflicts = [...this.drafts.values()].flatMap((draft) => draft.conflicts());
-    return new MigrationConflictError(this.#options.stage, conflicts);
+    return migrationConflict(this.#options.stage, conflicts);
   }
 
   #take(batch: RowBatch): void {

@@ -237,8 +237,9 @@ export class Updates {
   }
 
   #try(work: PreparedUpdate): DatabaseReply | undefined {
-    const { plan, broken } = tryUpdate(this.#core, work.loaded);
-    const trial = new Trial(this.#core, plan.kind === 'declared' ? plan : undefined, broken);
+    const tried = tryUpdate(this.#core, work.loaded);
+    const { plan } = tried;
+    const trial = new Trial(this.#core, tried);
     if (plan.kind === 'declared') this.#requireMemory(work, plan);
     const run = plan.kind === 'declared' ? this.#runOf(work, plan, trial) : undefined;
     if (run === undefined || !run.isLarge) return this.#tried({ work, run, trial });

@@ -110,7 +110,8 @@ export class Canaries {
       return false;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      watched.triesLeft -= 1;
+      // A publish or a trial rewrites rows: it ends, and the program is taken back then.
+      if (error.body.code !== 'migration.running') watched.triesLeft -= 1;
       if (watched.triesLeft > 0) return true;
       const fault = `${reason}. It could not be taken back: ${error.message}`;
       this.#report(database, fault);

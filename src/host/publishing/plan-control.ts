@@ -52,7 +52,8 @@ export class PlanControl {
     const next = definitionOf(await running.examine(identity, program));
     const old = (await handle.describe()).definition;
     const report = await handle.trial(program, signal);
-    const sampled = next.migrations[report.sampledTo + 1]?.from ?? next;
+    const { sampledTo } = report;
+    const sampled = (sampledTo < 0 ? undefined : next.migrations[sampledTo + 1]?.from) ?? next;
     return { report, old, sampled };
   }
 

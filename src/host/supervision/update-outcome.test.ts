@@ -21,7 +21,7 @@ it('an update that was lost with its actor has happened if its program serves', 
 });
 
 it('an update that was lost and is not applied says so, and what to do', async () => {
-  const message = expect.stringMatching(/Nothing was changed\. Publish again\.$/);
+  const message = expect.stringMatching(/Nothing was changed\. The log .* says why it ended\.$/);
   await expect(lostOf('old')).rejects.toMatchObject({
     body: { code: 'database.stopped', message },
   });

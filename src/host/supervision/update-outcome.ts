@@ -51,7 +51,9 @@ export function failTrial(error: unknown): never {
 }
 
 function undoneRefusal(cause: Refusal): Refusal {
-  const text = 'the database ended before it was applied. Nothing was changed. Publish again.';
+  const text =
+    'the database ended before it was applied, as it does where functions of a migration take ' +
+    'too long or too much memory. Nothing was changed. The log of the service says why it ended.';
   return updateFailure('database.stopped', text, { cause });
 }
 
