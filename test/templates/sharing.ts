@@ -58,7 +58,7 @@ export async function sharesGame({ dev }: RunningProject): Promise<void> {
 
 /** Questions: both windows show what one asks; if `answers`, also what the agent writes. */
 export async function sharesQuestions(project: RunningProject, answers: boolean): Promise<void> {
-  const { dev, folder, stranger } = project;
+  const { dev } = project;
   const windows = await Windows.open(await dev.page());
   const { one, other } = windows;
   for (const page of windows.pages) await page.getByText('When do you open?').waitFor();
@@ -66,31 +66,39 @@ export async function sharesQuestions(project: RunningProject, answers: boolean)
   await one.getByRole('button', { name: 'Ask' }).click();
   await other.getByText('Can I return it?').waitFor();
   expect(await other.getByText('waiting for the agent').count()).toBe(3);
-  if (answers) {
-    const agent = new DevProcess('npm run agent', folder, stranger.environment);
+  if (answers) await seesAgent(project, windows);
+  await windows.close();
+}
+
+/** Both windows show what the agent answers, to what was asked before and to what is asked then. */
+async function seesAgent({ folder, stranger }: RunningProject, windows: Windows): Promise<void> {
+  const agent = new DevProcess('npm run agent', folder, stranger.environment);
+  try {
     for (const page of windows.pages) {
       await page.getByText('We open at nine').waitFor();
       await page.getByText('within 30 days').waitFor();
       await page.getByText('waiting for the agent').waitFor({ state: 'detached' });
     }
-    // It waits for the next one.
-    await other.getByLabel('Question').fill('What is the meaning of life?');
-    await other.getByRole('button', { name: 'Ask' }).click();
-    await one.getByText('I do not know.').waitFor();
+    await windows.other.getByLabel('Question').fill('What is the meaning of life?');
+    await windows.other.getByRole('button', { name: 'Ask' }).click();
+    await windows.one.getByText('I do not know.').waitFor();
+  } finally {
     await agent.stop();
   }
-  await windows.close();
 }
 
 /** The program: it prints rows of the seed, and what programs in other terminals write. */
 export async function printsRows({ dev, folder, stranger }: RunningProject): Promise<void> {
   await dev.says(/\+ note 2: Add one in a second terminal\. \(♥ 0\)/);
   const second = new DevProcess('npm start', folder, stranger.environment);
-  await second.says(/\+ note 1: This is a row of a table/);
-  await dev.says(/2 programs connected/);
-  await stranger.run(folder, 'npm', 'run', 'say', '--', 'hello there');
-  await dev.says(/\+ note 3: hello there/);
-  await second.says(/\+ note 3: hello there/);
-  await expect(stranger.run(folder, 'npm', 'run', 'say')).rejects.toThrow('a note needs a text');
-  await second.stop();
+  try {
+    await second.says(/\+ note 1: This is a row of a table/);
+    await dev.says(/2 programs connected/);
+    await stranger.run(folder, 'npm', 'run', 'say', '--', 'hello there');
+    await dev.says(/\+ note 3: hello there/);
+    await second.says(/\+ note 3: hello there/);
+    await expect(stranger.run(folder, 'npm', 'run', 'say')).rejects.toThrow('a note needs a text');
+  } finally {
+    await second.stop();
+  }
 }

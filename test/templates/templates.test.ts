@@ -96,7 +96,7 @@ describe('templates', () => {
       expect(built).not.toContain('not checked');
       expect(await stranger.run(project, 'npm', 'test')).toMatch(/^# fail 0$/m);
     }
-  });
+  }, 300_000);
 
   if (findChromium() === undefined) console.warn(`pages of templates: ${howToInstall}`);
   it.skipIf(findChromium() === undefined).each(Object.entries(driven))(

@@ -20,8 +20,11 @@ export async function answerTo(question: string, facts: readonly Fact[]): Promis
   return `I do not know. I can tell you about: ${topics}.`;
 }
 
+const common = new Set(['does', 'have', 'this', 'that', 'what', 'when', 'with', 'your']);
+
 /** Words of some length, by their beginning, so that "open" finds "opening". */
 function wordsOf(text: string): string[] {
   const words = text.toLowerCase().match(/\p{L}{4,}/gu) ?? [];
-  return [...new Set(words.map((word) => word.slice(0, 4)))];
+  const telling = words.filter((word) => !common.has(word));
+  return [...new Set(telling.map((word) => word.slice(0, 4)))];
 }
