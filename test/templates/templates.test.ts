@@ -118,7 +118,7 @@ describe('templates', () => {
 /** All files of a module, as one text, whatever the project is called. */
 function moduleOf(name: string): string {
   const project = projectOf(name);
-  const inside = filesOf(project).filter((file) => file.startsWith('module/'));
+  const inside = filesOf(project).filter((file) => /^module\/(?!dist\/)/.test(file));
   const texts = inside.map((file) => `${file}\n${readFileSync(path.join(project, file), 'utf8')}`);
   return texts.join('\n').replaceAll(`my-${name}`, 'my-app');
 }
