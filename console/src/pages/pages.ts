@@ -88,6 +88,17 @@ export const pages: readonly PageEntry[] = [
     load: () => import('./schema/schema-page.tsx'),
   },
   {
+    id: 'deploys',
+    title: 'Deploys',
+    icon: 'deploy',
+    scope: 'database',
+    group: 'Change',
+    path: 'deploys',
+    feature: 'deploys',
+    right: 'view_deploys',
+    load: () => import('./deploys/deploys-page.tsx'),
+  },
+  {
     id: 'schedules',
     title: 'Schedules',
     icon: 'clock',

@@ -59,3 +59,46 @@ function orNull(value: Json | undefined): string | null {
   const text = value === undefined || value === null ? '' : textOf(value);
   return text === '' ? null : text;
 }
+
+/** What putting an earlier program back would do. */
+export interface RollbackPlan {
+  /** In the words of the service; empty: nothing that has rows. */
+  readonly text: string;
+  readonly breaksClients: boolean;
+  /** Lets exactly this be done, where clients would be disconnected. */
+  readonly token: string | null;
+}
+
+/** `POST /v1/database/:db/rollback?dry_run=true`. */
+export async function planRollback(
+  database: string,
+  deploy: number,
+  signal?: AbortSignal,
+): Promise<RollbackPlan> {
+  const path = `${databasePath(database, 'rollback')}?dry_run=true&deploy=${deploy}`;
+  const answer = await requestJson(path, {
+    method: 'POST',
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const body = objectOf(answer);
+  return {
+    text: textOf(body.migrate_plan),
+    breaksClients: body.break_clients === true,
+    token: orNull(body.token),
+  };
+}
+
+/** `POST /v1/database/:db/rollback`: the number of the deploy that this makes. */
+export async function rollBack(
+  database: string,
+  deploy: number,
+  options: { readonly message: string; readonly plan: RollbackPlan },
+): Promise<number> {
+  const { message, plan } = options;
+  const query = new URLSearchParams({ deploy: String(deploy) });
+  if (message !== '') query.set('message', message);
+  if (plan.breaksClients) query.set('policy', 'BreakClients');
+  if (plan.token !== null) query.set('token', plan.token);
+  const path = `${databasePath(database, 'rollback')}?${query}`;
+  return numberOf(objectOf(await requestJson(path, { method: 'POST' })).deploy) ?? 0;
+}
