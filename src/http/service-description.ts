@@ -8,7 +8,9 @@ import type { Route } from './route.ts';
 export const serviceFeatures = [
   'audit',
   'backups',
+  'bindings',
   'connections',
+  'deploy-schemas',
   'deploys',
   'env',
   'export',

@@ -209,7 +209,8 @@ describe.skipIf(!hasChromium)('the page of data', () => {
       token: await stage.strangerToken(),
     });
     await stranger.page.getByText('ledger_note is private').waitFor();
-    await stranger.page.getByText('Needs the role reader; you are a stranger here.').waitFor();
+    const why = stranger.page.getByText('Needs the role reader; you are a stranger here.');
+    await why.first().waitFor();
     await stranger.shoot('data-forbidden');
     await stranger.expectAccessible();
     await stranger.go('db/market/data?table=customer');

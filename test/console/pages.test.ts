@@ -8,6 +8,8 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
 
   beforeAll(async () => {
     stage = await ConsoleStage.open();
+    // An operator sees every page.
+    await stage.restart(['--operator', stage.ownerIdentity]);
     await stage.publish('market', marketModule);
     for (const name of ['Ada', 'Grace', 'Edsger']) {
       await stage.call('market', 'hire', [name, `${name}@example.com`]);

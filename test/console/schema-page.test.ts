@@ -65,4 +65,31 @@ describe.skipIf(!hasChromium)('the page Schema', () => {
       await visitor.leave();
     }
   });
+
+  it('[console 2.7] shows generated bindings, and what a deploy changed', async () => {
+    const more = `
+      export const praise = db.reducer({ name: t.string() }, () => undefined);
+    `;
+    await stage.publish('market', marketModule + more);
+    const visitor = await stage.visit('db/market/schema?view=differences');
+    const { page } = visitor;
+    const item = page.getByRole('listitem').filter({ hasText: 'reducer praise' });
+    await item.getByText('+ name: string').waitFor();
+    await visitor.shoot('schema-differences-wide-light');
+    await visitor.expectAccessible();
+    await page.getByRole('combobox', { name: 'From deploy' }).selectOption({ label: 'Deploy 2' });
+    await page.getByText('The same schema').waitFor();
+    await page.getByRole('tab', { name: 'Bindings' }).click();
+    const file = page.getByRole('button', { name: /praise/ });
+    await file.click();
+    await page
+      .getByRole('region', { name: /praise/ })
+      .getByText('name')
+      .first()
+      .waitFor();
+    await visitor.shoot('schema-bindings-wide-light');
+    await visitor.expectAccessible();
+    visitor.expectNoTroubles();
+    await visitor.leave();
+  });
 });

@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)('the frame of the console', () => {
   it('[console 1.4] shows that the connection is lost, and heals without a reload', async () => {
     const visitor = await stage.visit('db/market/data?table=purchase');
     const { page } = visitor;
-    visitor.expected.push(/WebSocket|ERR_|status of 503/);
+    visitor.expected.push(/WebSocket|ERR_|status of 503|Failed to fetch dynamically/);
     await page.getByRole('gridcell', { name: '37', exact: true }).waitFor();
     await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
     await stage.service.stop('SIGKILL');

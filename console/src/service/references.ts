@@ -1,44 +1,47 @@
 import type { DatabaseSchema, TableSchema } from './schema.ts';
-import { typeName } from './types.ts';
+import { type Field, typeName } from './types.ts';
 
-/** A column whose values are keys of rows of another table, as its name says. */
+/** A key of a table to which a column leads. */
 export interface Reference {
-  readonly from: { readonly table: string; readonly column: string };
-  readonly to: { readonly table: string; readonly column: string };
+  readonly table: string;
+  readonly column: string;
+}
+
+/** A column, and the key to which it leads. */
+export interface ColumnReference {
+  readonly from: Reference;
+  readonly to: Reference;
 }
 
 /**
- * References are not declared: a column is taken for one if it is named after a table that has a
- * primary key of the same type (`customer_id`, and `customers` for the table).
+ * The key that a column leads to, by its name and its type: `customer_id` to the key of `customer`
+ * (or `customers`), an identity to a table whose key is an identity. References are not declared,
+ * and what the types do not bear out is none.
  */
-export function referencesOf({ tables }: DatabaseSchema): readonly Reference[] {
-  const byName = new Map(tables.map((table) => [table.name, table]));
-  return tables.flatMap((table) =>
-    table.columns.flatMap((column) => {
-      const target = targetOf(column.name, byName);
-      const key = target?.columns.find(({ name }) => name === target.primaryKey);
-      if (target === undefined || key === undefined) return [];
-      const isOwnKey = target === table && column.name === key.name;
-      const held = column.type.kind === 'option' ? column.type.some() : column.type;
-      if (isOwnKey || typeName(held) !== typeName(key.type)) return [];
-      const from = { table: table.name, column: column.name };
-      return [{ from, to: { table: target.name, column: key.name } }];
-    }),
-  );
+export function referenceOf(
+  field: Field,
+  own: TableSchema,
+  tables: readonly TableSchema[],
+): Reference | null {
+  const [, stem] = /^(.+?)_id$/.exec(field.name) ?? [];
+  const type = field.type.kind === 'option' ? field.type.some() : field.type;
+  const found = tables.find((table) => {
+    const key = table.columns.find(({ name }) => name === table.primaryKey);
+    if (key === undefined || typeName(key.type) !== typeName(type)) return false;
+    if (table.name === own.name && key.name === field.name) return false;
+    if (stem !== undefined) return [stem, `${stem}s`, `${stem}es`].includes(table.name);
+    return type.kind === 'identity';
+  });
+  if (found === undefined || found.primaryKey === null) return null;
+  return { table: found.name, column: found.primaryKey };
 }
 
-function targetOf(
-  column: string,
-  byName: ReadonlyMap<string, TableSchema>,
-): TableSchema | undefined {
-  const stem = /^(.+)_id$/.exec(column)?.[1];
-  if (stem === undefined) return undefined;
-  // `parent_task_id` is a task, as far as there is no `parent_task`.
-  const words = stem.split('_');
-  for (let at = 0; at < words.length; at += 1) {
-    const name = words.slice(at).join('_');
-    const found = byName.get(name) ?? byName.get(`${name}s`) ?? byName.get(`${name}es`);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** Every reference of a schema. */
+export function referencesOf({ tables }: DatabaseSchema): readonly ColumnReference[] {
+  return tables.flatMap((table) =>
+    table.columns.flatMap((field) => {
+      const to = referenceOf(field, table, tables);
+      return to === null ? [] : [{ from: { table: table.name, column: field.name }, to }];
+    }),
+  );
 }

@@ -1,11 +1,12 @@
 import { useEffect, useMemo } from 'react';
+import { referenceOf } from '../../service/references.ts';
 import type { TableSchema } from '../../service/schema.ts';
 import type { Connection } from '../../shell/connection.ts';
 import { useDatabase } from '../../shell/database-context.tsx';
+import { followAddress } from './follow-address.ts';
 import type { GridColumns } from './grid-columns.ts';
 import { conditionOf, type GridQuery } from './grid-query.ts';
 import type { ShownColumn } from './grid-row.tsx';
-import { followAddress, referenceOf } from './references.ts';
 import { RowWindow } from './row-window.ts';
 
 /** The window into the rows of a query; another query is another window. */

@@ -4,7 +4,7 @@ import { countText } from '../../parts/numbers.ts';
 import { Panel } from '../../parts/page.tsx';
 import { Empty } from '../../parts/state.tsx';
 import { Table, type TableColumn } from '../../parts/table.tsx';
-import { type Reference, referencesOf } from '../../service/references.ts';
+import { type ColumnReference, referencesOf } from '../../service/references.ts';
 import type { DatabaseSchema, TableSchema } from '../../service/schema.ts';
 import type { Field } from '../../service/types.ts';
 import { Link, pageAddress, useParam } from '../../shell/router.tsx';
@@ -56,7 +56,7 @@ function isFound({ name, columns }: TableSchema, search: string): boolean {
 interface TablePanelProps {
   readonly table: TableSchema;
   readonly database: string;
-  readonly references: readonly Reference[];
+  readonly references: readonly ColumnReference[];
 }
 
 function TablePanel({ table, database, references }: TablePanelProps) {
@@ -94,7 +94,7 @@ function TablePanel({ table, database, references }: TablePanelProps) {
 
 function columnsOf(
   table: TableSchema,
-  references: readonly Reference[],
+  references: readonly ColumnReference[],
 ): readonly TableColumn<Field>[] {
   return [
     { title: 'Column', cell: ({ name }) => <code>{name}</code> },
