@@ -66,6 +66,29 @@ describe.skipIf(!hasChromium)('the frame of the console', () => {
     late.expectNoTroubles();
   });
 
+  it('[console 1.3] asks before an address replaces who is signed in', async () => {
+    const stranger = await stage.strangerToken();
+    const headers = { authorization: `Bearer ${stranger}` };
+    const made = await fetch(`${stage.url}/v1/console/codes`, { method: 'POST', headers });
+    const { path } = (await made.json()) as { readonly path: string };
+    const visitor = await stage.visit(path.replace('/console/', ''));
+    const { page } = visitor;
+    const dialog = page.getByRole('dialog', { name: 'Sign in as somebody else?' });
+    await dialog.waitFor();
+    await visitor.expectAccessible();
+    await dialog.getByRole('button', { name: 'Stay as I am' }).click();
+    const kept = () => page.evaluate(() => sessionStorage.getItem('reducerdb.session'));
+    expect(await kept()).toBe(`token ${stage.ownerToken}`);
+    visitor.expectNoTroubles();
+    const bad = await stage.visit(`#code=${'x'.repeat(43)}`);
+    bad.expected.push(/status of 401/);
+    await bad.page.getByText('you are signed in as before').waitFor();
+    await bad.page.getByTitle(/^Signed in: c200/).waitFor();
+    const failed = await stage.visit('#error=The%20login%20was%20refused', { token: null });
+    await failed.page.getByRole('alert').getByText('The login was refused').waitFor();
+    failed.expectNoTroubles();
+  });
+
   it('[console 1.5] finds pages, tables, functions and databases by a few letters', async () => {
     const visitor = await stage.visit('db/market/data?table=customer');
     const { page } = visitor;

@@ -30,6 +30,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   'docs/guide/backups.md': {},
   'docs/guide/console.md': {},
   'docs/guide/http.md': { isServed: true },
+  'docs/guide/inside.md': {},
   'docs/guide/deploys.md': {},
   'docs/guide/dev.md': {},
   'docs/guide/export-import.md': {},

@@ -1,10 +1,27 @@
 import { requestJson, send } from './http.ts';
 import { objectOf, textOf } from './json.ts';
 
-/** `POST /v1/console/sessions`: a one-time code for a token of 12 h. */
-export async function redeemCode(code: string): Promise<string> {
-  const answer = await requestJson('/v1/console/sessions', { method: 'POST', body: { code } });
-  return textOf(objectOf(answer).token);
+/** A token of 12 h, and whose it is. */
+export interface NewSession {
+  readonly token: string;
+  readonly identity: string;
+}
+
+/** `POST /v1/console/sessions`: a one-time code for a session. */
+export async function redeemCode(code: string): Promise<NewSession> {
+  const answer = await requestJson('/v1/console/sessions', {
+    method: 'POST',
+    body: { code },
+    isAnonymous: true,
+  });
+  const { token, identity } = objectOf(answer);
+  return { token: textOf(token), identity: textOf(identity) };
+}
+
+/** Ends a session that nobody wanted; where that fails, it ends by itself. */
+export async function endSessionOf(token: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  await fetch('/v1/console/sessions/current', { method: 'DELETE', headers }).catch(() => undefined);
 }
 
 /** `DELETE /v1/console/sessions/current`: the token of this session is worth nothing afterwards. */

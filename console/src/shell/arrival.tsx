@@ -1,0 +1,96 @@
+import { useEffect, useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { shortIdentity } from '../parts/identity.tsx';
+import { complain } from '../parts/toast.tsx';
+import { identityOfToken } from '../service/identities.ts';
+import { serviceErrorOf } from '../service/load.ts';
+import { session, setSession } from '../service/session-token.ts';
+import { endSessionOf, type NewSession, redeemCode } from '../service/sessions.ts';
+
+/** What the fragment of the address brought: a code, what failed at an issuer, or nothing. */
+export interface Arrival {
+  readonly isRedeeming: boolean;
+  /** A session of another identity than the one that is signed in: somebody has to agree. */
+  readonly offered: NewSession | null;
+  readonly answer: (isWanted: boolean) => void;
+}
+
+/** Takes the fragment out of the address before anything else, and signs in by its code. */
+export function useArrival(): Arrival {
+  const [brought] = useState(takeFragment);
+  const [isRedeeming, setRedeeming] = useState(brought.code !== null);
+  const [offered, setOffered] = useState<NewSession | null>(null);
+  useEffect(() => {
+    if (brought.error !== null) reportFault(brought.error);
+    if (brought.code === null) return;
+    redeem(brought.code)
+      .then(setOffered)
+      .finally(() => setRedeeming(false));
+  }, [brought]);
+  const answer = (isWanted: boolean) => {
+    if (offered === null) return;
+    if (isWanted) setSession({ kind: 'token', token: offered.token });
+    else void endSessionOf(offered.token);
+    setOffered(null);
+  };
+  return { isRedeeming, offered, answer };
+}
+
+/** Asks before another identity takes the place of the one that is signed in. */
+export function OfferedSession({ offered, answer }: Pick<Arrival, 'offered' | 'answer'>) {
+  if (offered === null) return null;
+  const foot = (
+    <>
+      <Button onClick={() => answer(false)}>Stay as I am</Button>
+      <Button kind="accent" onClick={() => answer(true)}>
+        Switch
+      </Button>
+    </>
+  );
+  return (
+    <Dialog title="Sign in as somebody else?" onClose={() => answer(false)} foot={foot}>
+      <p>
+        You are signed in as {shortIdentity(identityOfToken() ?? 'somebody')}. The address that you
+        opened signs you in as {shortIdentity(offered.identity)}. If you did not ask for that, stay.
+      </p>
+    </Dialog>
+  );
+}
+
+/** A code is worth one attempt, however often an effect runs. */
+const redeemed = new Map<string, Promise<NewSession | null>>();
+
+function redeem(code: string): Promise<NewSession | null> {
+  const running = redeemed.get(code) ?? redeemOnce(code);
+  redeemed.set(code, running);
+  return running;
+}
+
+async function redeemOnce(code: string): Promise<NewSession | null> {
+  try {
+    const made = await redeemCode(code);
+    const isOther = session.get().kind === 'token' && identityOfToken() !== made.identity;
+    if (isOther) return made;
+    setSession({ kind: 'token', token: made.token });
+  } catch (error) {
+    const { message, hint = '' } = serviceErrorOf(error);
+    reportFault(`${message} ${hint}`.trim());
+  }
+  return null;
+}
+
+/** Whoever is signed in stays so: an address from elsewhere must not sign anyone out. */
+function reportFault(why: string): void {
+  if (session.get().kind === 'none') setSession({ kind: 'none', why });
+  else complain('The sign-in did not work; you are signed in as before', new Error(why));
+}
+
+function takeFragment(): { readonly code: string | null; readonly error: string | null } {
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  const [code, error] = [fragment.get('code'), fragment.get('error')];
+  if (code !== null || error !== null) {
+    history.replaceState(null, '', location.pathname + location.search);
+  }
+  return { code, error };
+}
