@@ -70,7 +70,7 @@ describe('the source tree', () => {
   });
 
   it('[ease 5.1] starts the command without a database in memory', () => {
-    const loaded = loadedWith('src/cli/main.ts', files);
+    const loaded = loadedWith('src/cli/run-command.ts', files);
     expect(loaded).toContain('src/cli/commands/start.ts');
     const ofDatabases = ['store', 'sql', 'live', 'log', 'module', 'codegen'];
     expect(loaded.filter((file) => ofDatabases.includes(roomOf(file) ?? ''))).toEqual([]);

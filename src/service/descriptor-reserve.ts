@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts';
 import { descriptorsAdvice, descriptorsMax, openDescriptors } from '../node/open-descriptors.ts';
 import { ConfigurationError } from './configuration.ts';
+import { tooFewDescriptors } from './descriptor-limit.ts';
 
 export interface DescriptorSource {
   /** The descriptor limit of the process; `undefined`: no known limit. */
@@ -35,10 +36,7 @@ export class DescriptorReserve {
     this.#now = now;
     const { max } = source;
     if (max === undefined || max >= limits.descriptorsMin) return;
-    throw new ConfigurationError(
-      `The system lets this process have ${max} files open, and a service needs at least ` +
-        `${limits.descriptorsMin}: ${descriptorsAdvice}.`,
-    );
+    throw new ConfigurationError(tooFewDescriptors(max));
   }
 
   /** Returns a warning for the start; `undefined` if there is room for `connectionsMax`. */

@@ -1,5 +1,5 @@
-import { databasePath, requestJson, ServiceError } from './http.ts';
-import { isObject, type Json, listOf, objectOf, textOf } from './json.ts';
+import { databasePath, ServiceError, send } from './http.ts';
+import { isObject, type Json, listOf, objectOf, parseJson, textOf } from './json.ts';
 import { runSql } from './sql.ts';
 import {
   type Field,
@@ -56,8 +56,26 @@ export function readDeploySchema(
 }
 
 async function schemaAt(place: string, signal?: AbortSignal): Promise<DatabaseSchema> {
-  const path = `${place}?version=9`;
-  const body = objectOf(await requestJson(path, signal === undefined ? {} : { signal }));
+  const answer = await send(`${place}?version=9`, signal === undefined ? {} : { signal });
+  const text = await answer.text();
+  const before = lastRead.get(place);
+  if (before?.text === text) return before.schema;
+  const schema = schemaOf(objectOf(parseJson(text)));
+  lastRead.delete(place);
+  lastRead.set(place, { text, schema });
+  const [oldest = ''] = lastRead.keys();
+  if (lastRead.size > lastReadMax) lastRead.delete(oldest);
+  return schema;
+}
+
+/**
+ * A schema is read again and again, and seldom another one: the same object is the same schema, so
+ * that what is shown of it stays as it is.
+ */
+const lastRead = new Map<string, { readonly text: string; readonly schema: DatabaseSchema }>();
+const lastReadMax = 8;
+
+function schemaOf(body: Raw): DatabaseSchema {
   const typespace = listOf(objectOf(body.typespace).types);
   const exported = listOf(body.misc_exports).map(objectOf);
   const tables = listOf(body.tables).map((each) => tableOf(objectOf(each), typespace));

@@ -56,7 +56,8 @@ function Laid({ pages, page, database, of }: LaidProps) {
         onMenu={() => setMenuOpen(true)}
         onFind={() => setFinding(true)}
       />
-      <main id="main" className={styles.main} tabIndex={-1}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
+      <main id="main" className={styles.main} tabIndex={0}>
         <PageView page={page} database={database} />
       </main>
       {isMenuOpen && <Drawer onClose={() => setMenuOpen(false)}>{navigation}</Drawer>}

@@ -171,7 +171,7 @@ describe('a worker of a database in memory', () => {
   it('makes a database in memory anew when its worker is ended', async () => {
     const clock = new MachineClock();
     const host = await Host.open(
-      hostOptions({ placement: 'worker', clock, budget: { callMillisMax: 200 } }),
+      hostOptions({ placement: 'worker', clock, budget: { callMillisMax: 2_000 } }),
     );
     const caller = { identity: callerIdentity(1n), payload: '', isAnonymous: false };
     const program = await buildText(shopModule());

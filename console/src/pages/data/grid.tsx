@@ -182,7 +182,7 @@ function spotAfter(event: KeyboardEvent, spot: Spot | null, extent: Extent): Spo
   };
   const step = steps[event.key];
   if (step === undefined || extent.rows === 0) return null;
-  const next = clamp(spot === null ? 0 : step[0], extent.rows);
+  const next = clamp(spot === null && !isFar ? 0 : step[0], extent.rows);
   const isRange = event.shiftKey && spot !== null;
   return { row: next, column: clamp(step[1], extent.columns), from: isRange ? from : next };
 }
