@@ -26,6 +26,11 @@ export function consoleRoutes(context: ConsoleContext): Route[] {
     {
       path: '/',
       methods: {},
+      // No other page has anything to ask here.
+      cors: ({ method }) =>
+        method === 'OPTIONS'
+          ? { kind: 'refused', reply: empty(404) }
+          : { kind: 'allowed', headers: {} },
       everyMethod: { token: 'none', run: (exchange) => fromRoot(exchange, context) },
     },
     { path: '/console', isBare: true, methods: get((exchange) => moved(exchange, context)) },

@@ -239,18 +239,19 @@ describe('an update', () => {
         exports: `export const leave = db.clientDisconnected((ctx) => {
           const row: any = { id: 0, who: ctx.sender.toHexString(), by: '${by}', more: 1 };
           ctx.db.left.insert(row);
-        });`,
+        });
+        ${by === 'two' ? 'export const extra = db.reducer(() => undefined);' : ''}`,
       });
     success(await upload('doors', await version('one')));
     const { handle } = running.service.host.database('doors');
     const identity = callerIdentity(identityFromHex(stranger.identity) ?? 0n);
     const caller = { identity, rights: strangerRights, jwtPayload: '{}' };
     await handle.connect(caller, connectionNumber(77n));
-    const ask = async () => {
+    const ask = async (reducer = 'which') => {
       const { schemaVersion } = await handle.describe();
       const connection = { kind: 'open', id: connectionNumber(77n) } as const;
       const args = new Uint8Array();
-      const call = { caller, connection, reducer: 'which', args, schemaVersion, confirmed: false };
+      const call = { caller, connection, reducer, args, schemaVersion, confirmed: false };
       return handle.call(call);
     };
     const goodbyes = async () => {
@@ -260,6 +261,8 @@ describe('an update', () => {
     success(await upload('doors', await version('two')));
     expect(await ask()).toMatchObject({ error: { code: 'reducer.refused', message: 'two' } });
     expect(await goodbyes()).toEqual([]);
+    // It has called what the next version does not have.
+    expect(await ask('extra')).toMatchObject({ kind: 'committed' });
     const breaking = await version('three', ', more: t.u8().default(0)');
     const { AutoMigrate } = JSON.parse((await running.plan('doors', breaking, owner)).text);
     success(await upload('doors', breaking, `&policy=BreakClients&token=${AutoMigrate.token}`));
