@@ -20,7 +20,11 @@ function sessionOf(
   features: AgentFeature[] = [],
   caller: Caller = anyone,
 ): McpSession {
-  const host = { database: () => ({ handle, identity: 1n }), callerFor: () => caller };
+  const host = {
+    database: () => ({ handle, identity: 1n }),
+    callerFor: () => caller,
+    grants: { endOf: () => undefined },
+  };
   return {
     host: host as unknown as Host,
     caller: ada,
