@@ -41,7 +41,8 @@ describe.skipIf(!hasChromium)('the page of SQL', () => {
     await expect.poll(() => row(visitor, 3).allInnerTexts()).toEqual(['3', '111']);
     await page.getByText(/^3 rows, [\d.]+ (µs|ms)$/).waitFor();
     await page.getByRole('columnheader', { name: 'cents u32' }).waitFor();
-    expect(new URL(page.url()).searchParams.get('sql')).toContain('WHERE id <= 3');
+    const inAddress = () => new URL(page.url()).searchParams.get('sql') ?? '';
+    await expect.poll(inAddress).toContain('WHERE id <= 3');
     await visitor.shoot('sql-rows');
     await visitor.expectAccessible();
     await write(visitor, 'SELECT 1 AS one;\nSELECT 2 AS two;');

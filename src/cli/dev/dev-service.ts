@@ -152,9 +152,10 @@ export class DevService {
     return this.#starting;
   }
 
-  async #startAt(wished: number): Promise<void> {
+  /** From `from` on, the first port that is free, and stays so until the service has it. */
+  async #startAt(wished: number, from = wished): Promise<void> {
     const { screen } = this.#options;
-    const port = await freePort(wished);
+    const port = await freePort(from);
     if (port !== wished) screen.say(`port ${wished} is busy: the service takes ${port}`);
     const url = `http://127.0.0.1:${port}`;
     const { dataFolder, serviceLog } = this.#options.place;
@@ -172,7 +173,14 @@ export class DevService {
     this.#child = child;
     this.#adopted = undefined;
     child.on('error', () => undefined);
-    await this.#untilAnswering(child, url);
+    try {
+      await this.#untilAnswering(child, url);
+    } catch (error) {
+      const isTaken = !this.#isChildAlive() && !(await isFree(port));
+      if (!isTaken || port - wished >= limits.devPortsMax) throw error;
+      // By somebody else, between the look and the start.
+      return this.#startAt(wished, port + 1);
+    }
     this.#url = url;
     if (child.pid !== undefined) this.#note(child.pid);
     screen.say(`service: ${url}, with its data in .reducerdb/`);
