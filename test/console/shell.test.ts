@@ -135,7 +135,8 @@ describe.skipIf(!hasChromium)('the frame of the console', () => {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Space');
-    await page.getByRole('dialog', { name: 'purchase 2' }).waitFor();
+    // With its fields: until then another dialog says that it loads.
+    await page.getByRole('dialog', { name: 'purchase 2' }).getByText('cents').first().waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     visitor.expectNoTroubles();

@@ -131,7 +131,8 @@ export function useFollowing({ connection, run, isOn, again }: Following): Follo
       timer ??= setTimeout(() => {
         timer = undefined;
         if (!document.hidden) latest.current();
-        if (isLasting) later(millis, true);
+        // What nobody looks at is read when somebody does.
+        if (isLasting || document.hidden) later(millis, isLasting);
       }, millis);
     };
     const follow = () => {
@@ -176,14 +177,13 @@ function watch(
       keepMillis: 0,
       ...(params === undefined ? {} : { params: params as Readonly<Record<string, string>> }),
     });
-    let isFirst = true;
     return query.subscribe(() => {
       const { isReady, error } = query.get();
       if (error !== undefined) return failed();
       if (!isReady) return;
       live();
-      if (!isFirst) changed();
-      isFirst = false;
+      // The first time, too: something may have changed between the run and the watch.
+      changed();
     });
   } catch {
     failed();
