@@ -6,7 +6,7 @@ import { limits } from '../../limits.ts';
 import { safeText } from '../safe-text.ts';
 import type { DevScreen } from './dev-screen.ts';
 
-/** Set foreverything that `dev` runs: a `dev` within a `dev` would start itself forever. */
+/** Set for everything that `dev` runs: a `dev` within a `dev` would start itself forever. */
 export const insideVariable = 'REDUCERDB_INSIDE_DEV';
 
 /** Prefixes by which build tools recognize variables that pages may see. */
