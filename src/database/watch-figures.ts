@@ -2,7 +2,6 @@ import { limits } from '../limits.ts';
 import type { LiveQueries } from '../live/live-queries.ts';
 import type { LiveQuery } from '../live/live-query.ts';
 import { rowCountOf } from '../live/row-set.ts';
-import { SqlFailure } from '../sql/failure.ts';
 
 /** A query that clients watch, and what it costs to keep it up to date. */
 export interface WatchFigures {
@@ -27,9 +26,9 @@ export interface WatchFigures {
 export function watchFigures(queries: LiveQueries): readonly WatchFigures[] {
   const groups = new Map<string, Group>();
   for (const query of queries.watched) {
-    const reason = reasonOf(queries, query);
-    const key = JSON.stringify([query.sql, reason]);
-    const group = groups.get(key) ?? { sql: query.sql, reason, queries: [], millis: 0 };
+    const { sql, rerunReason: reason } = query;
+    const key = JSON.stringify([sql, reason]);
+    const group = groups.get(key) ?? { sql, reason, queries: [], millis: 0 };
     group.queries.push(query);
     group.millis += millisOf(query);
     groups.set(key, group);
@@ -67,15 +66,4 @@ function figuresOf({ sql, reason, queries, millis }: Group): WatchFigures {
 /** The time of all its evaluations, as far as those that were timed tell it. */
 function millisOf({ evaluations, timed, millis }: LiveQuery): number {
   return timed === 0 ? 0 : (millis / timed) * evaluations;
-}
-
-/** Why it is run again; `undefined`: it is not. */
-function reasonOf(queries: LiveQueries, query: LiveQuery): string | undefined {
-  try {
-    const { form } = queries.preparedAgain(query);
-    return form.kind === 'rerun' ? form.reason : undefined;
-  } catch (error) {
-    if (!(error instanceof SqlFailure)) throw error;
-    return error.message;
-  }
 }

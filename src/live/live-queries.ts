@@ -175,6 +175,7 @@ export class LiveQueries {
       number: this.#lastNumber,
       ...{ key, sql, rights, identity, dialect, table, operator, views, schema },
       tables: query.tableIds,
+      rerunReason: query.rerunReason,
       useCount: 1,
       bytes: 0,
       evaluations: 0,
@@ -348,6 +349,7 @@ export class LiveQueries {
     }
     this.#unwatch(query);
     query.operator = operator;
+    query.rerunReason = prepared.rerunReason;
     query.tables = prepared.tableIds;
     query.schema = this.#schema;
     this.#watch(query);

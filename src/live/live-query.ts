@@ -18,6 +18,8 @@ export interface LiveQuery {
   /** The name under which its rows are sent. */
   readonly table: RowsName;
   operator: LiveOperator;
+  /** Why it is run again for each commit that may concern it; `undefined`: it is not. */
+  rerunReason: string | undefined;
   /** The tables and views that it reads. */
   tables: readonly TableId[];
   /** Views that it reads; they are held while it is watched. */

@@ -99,6 +99,11 @@ export class PreparedQuery {
     return hasSender || this.views.some((id) => this.schema.isOfCaller(id));
   }
 
+  /** Why it is run again for each commit that may concern it; `undefined`: it is not. */
+  get rerunReason(): string | undefined {
+    return this.form.kind === 'rerun' ? this.form.reason : undefined;
+  }
+
   /** Whether the operator keeps the answer, so that the rows are read from it. */
   get isKept(): boolean {
     const { form } = this;
