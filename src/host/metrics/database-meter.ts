@@ -1,4 +1,5 @@
 import { spanCount, type TimeFigures, timeBoundsMillis } from '../../database/time-counts.ts';
+import type { DatabaseStatistics } from '../supervision/database-statistics.ts';
 import { type CallFigures, figuresSince, percentileMillis } from '../supervision/recent-calls.ts';
 import type { SupervisedDatabase } from '../supervision/supervised-database.ts';
 import { MetricRing, type Sample } from './metric-ring.ts';
@@ -11,6 +12,12 @@ export interface Measured {
   readonly sample: Sample;
   readonly calls: CallFigures;
   readonly sync: TimeFigures;
+}
+
+/** The step that ends, and how late the event loop ran in it, in milliseconds. */
+interface Moment {
+  readonly step: number;
+  readonly delay: number;
 }
 
 interface Mark {
@@ -30,8 +37,7 @@ export class DatabaseMeter {
   }
 
   /** Notes what it did since the last time. Cost: some hundred numbers are copied. */
-  measure(database: Metered, step: number, delayMillis: number): Measured {
-    const statistics = database.statistics();
+  measure(database: Metered, statistics: DatabaseStatistics, { step, delay }: Moment): Measured {
     const { rowBytes, indexBytes, used, snapshots, connections, times } = statistics;
     const now = {
       calls: database.calls.allCalls(),
@@ -51,7 +57,7 @@ export class DatabaseMeter {
       memory_bytes: rowBytes + indexBytes,
       log_bytes: used.logBytes,
       snapshot_bytes: snapshots.bytes,
-      event_loop_delay_ms: delayMillis,
+      event_loop_delay_ms: delay,
       connections,
     };
     this.ring.add(step, sample);

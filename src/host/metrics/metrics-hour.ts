@@ -71,9 +71,11 @@ export class MetricsHour {
     const delay = this.#delayMillis();
     const measured: Measured[] = [];
     for (const { identity, handle } of this.#options.databases()) {
-      if (handle.rest.isAsleep || handle.statistics().state !== 'serving') continue;
+      if (handle.rest.isAsleep) continue;
+      const statistics = handle.statistics();
+      if (statistics.state !== 'serving') continue;
       const meter = this.#meterOf(identity, handle);
-      if (meter !== undefined) measured.push(meter.measure(handle, step, delay));
+      if (meter !== undefined) measured.push(meter.measure(handle, statistics, { step, delay }));
     }
     this.#service.add(step, { ...sumOf(measured), event_loop_delay_ms: delay });
   }
