@@ -16,6 +16,7 @@ import { consoleRoutes } from './console.ts';
 import { consoleLoginRoutes, type LoginContext } from './console-login.ts';
 import { consoleSessionRoutes } from './console-sessions.ts';
 import { type HttpContext, targetOf } from './context.ts';
+import { type DatabaseEndpoint, databaseRouter } from './database-route.ts';
 import {
   addName,
   databaseIdentity,
@@ -139,24 +140,17 @@ function hostRoutes(context: HttpContext): Route[] {
 
 /** Returns routes that settle the caller; those that take a program use `?token=` themselves. */
 function databaseRoutes(context: RoutesOptions): Route[] {
-  const method = (run: DatabaseEndpoint): Method => ({
-    token: 'anonymous',
-    run: (exchange) => run(exchange, context),
-  });
-  const upload = (run: DatabaseEndpoint): Method => ({ ...method(run), ignoresQueryToken: true });
-  /** An unknown database is reported before an unsupported method. */
-  const resolved = (exchange: Exchange) => void context.host.database(targetOf(exchange));
-  const below = (path: string, methods: Route['methods']): Route => ({
-    path: `/v1/database/:db/${path}`,
-    resolve: resolved,
-    methods,
+  const { resolve, method, below } = databaseRouter(context);
+  const upload = (run: DatabaseEndpoint<RoutesOptions>): Method => ({
+    ...method(run),
+    ignoresQueryToken: true,
   });
   const ofApps = (route: Route): Route => ({ ...route, isOfApps: true });
   return [
     { path: '/v1/database', methods: { POST: upload(publish) } },
     {
       path: '/v1/database/:db',
-      resolve: resolved,
+      resolve,
       methods: { GET: method(describeDatabase), PUT: upload(publish), DELETE: method(remove) },
     },
     ofApps({ path: '/v1/database/:db/identity', methods: { GET: method(databaseIdentity) } }),
@@ -229,8 +223,6 @@ function upgradeRequired(exchange: Exchange, { host, subscribeFault }: RoutesOpt
   const headers = { connection: 'upgrade', upgrade: 'websocket' };
   return text(426, 'This service requires use of the websocket protocol', headers);
 }
-
-type DatabaseEndpoint = (exchange: Exchange, context: HttpContext) => Reply | Promise<Reply>;
 
 function timestamp(exchange: Exchange, { host, nowMicros }: HttpContext): Reply {
   host.database(targetOf(exchange));
