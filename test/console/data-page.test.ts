@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)('the page of data', () => {
     await visitor.page.getByText('id = 3', { exact: true }).waitFor();
     await expect.poll(() => texts(visitor, 1)).toEqual(expect.arrayContaining(['3', 'Edsger']));
     await visitor.go('db/market/data?table=purchase&row=99999');
-    await visitor.page.getByText('There is no such row').waitFor();
+    await visitor.page.getByText('This row does not exist').waitFor();
     visitor.expectNoTroubles();
   });
 
@@ -201,7 +201,7 @@ describe.skipIf(!hasChromium)('the page of data', () => {
     await owner.shoot('data-empty');
     await owner.expectAccessible();
     await owner.go('db/market/data?table=gone');
-    await owner.page.getByText('There is no table gone').waitFor();
+    await owner.page.getByText('Table gone does not exist').waitFor();
     await owner.go('db/market/data?table=ledger_note');
     await expect.poll(() => texts(owner, 1)).toEqual(['1', 'for the owner alone']);
     owner.expectNoTroubles();
@@ -220,7 +220,7 @@ describe.skipIf(!hasChromium)('the page of data', () => {
     stranger.expected.push(/status of 40[03]/);
     await stranger.go('db/nowhere/data');
     stranger.expected.push(/status of 404/);
-    await stranger.page.getByText('There is no such thing').waitFor();
+    await stranger.page.getByText('Not found').waitFor();
   });
 
   it('[console 2.2] says that it loads, and what went wrong, and tries again', async () => {

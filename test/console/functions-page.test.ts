@@ -233,7 +233,7 @@ describe.skipIf(!hasChromium)('the page Functions', () => {
     await visitor.go(
       `db/workshop/functions?f=${encodeURIComponent(hostile)}&source=${encodeURIComponent(hostile)}`,
     );
-    await page.getByText('There is no such function').waitFor();
+    await page.getByText('This function does not exist').waitFor();
     expect(await page.evaluate(() => 'wasRun' in globalThis)).toBe(false);
     visitor.expectNoTroubles();
   });

@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)('hostile data', () => {
     for (const text of hostile) {
       const name = encodeURIComponent(text);
       await visitor.go(`db/trap/data?table=${name}&where=${name}&sort=${name}&hide=${name}`);
-      await page.getByText('There is no table').waitFor();
+      await page.getByText('does not exist').waitFor();
       await isSafe();
       await visitor.go(`db/trap/data?table=note&where=text:%3D:${encodeURIComponent(name)}`);
       await page.getByRole('button', { name: 'Remove this filter' }).waitFor();

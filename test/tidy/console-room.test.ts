@@ -3,6 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { checkConsoleImports, consoleArrows } from './console-room.ts';
+import { foundPhrases } from './phrases.ts';
 import { unlistedFiles } from './reading-order.ts';
 import { checkLength, checkMarks } from './rules.ts';
 import { importsOf, readSources, resolveImport } from './source-file.ts';
@@ -17,6 +18,10 @@ describe('the console', () => {
 
   it('keeps the rules that look at one file', () => {
     expect(files.flatMap((file) => [...checkLength(file), ...checkMarks(file)])).toEqual([]);
+  });
+
+  it('has none of the listed phrases', () => {
+    expect(foundPhrases(files)).toEqual([]);
   });
 
   it('imports public entries and packages, and its folders as the table says', () => {

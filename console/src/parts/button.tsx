@@ -8,7 +8,7 @@ export interface ButtonProps
   readonly kind?: 'normal' | 'accent' | 'danger' | 'plain';
   readonly size?: 'normal' | 'small';
   readonly icon?: IconName;
-  /** Why it is off. It stays reachable by keyboard, and says so to whoever looks at it. */
+  /** Why it is off. The button stays reachable by keyboard, with this as its title. */
   readonly off?: string | false | undefined;
   readonly isBusy?: boolean;
   readonly isSubmit?: boolean;

@@ -1,8 +1,10 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import type { ServiceError } from '../service/http.ts';
 import { Button } from './button.tsx';
 import { classes } from './classes.ts';
 import styles from './dialog.module.css';
 import { Field, Input } from './field.tsx';
+import { Refusal } from './state.tsx';
 
 export interface DialogProps {
   readonly title: string;
@@ -42,6 +44,39 @@ export function Dialog({ title, onClose, children, foot, form = 'normal' }: Dial
       </section>
       {foot !== undefined && <footer className={styles.foot}>{foot}</footer>}
     </dialog>
+  );
+}
+
+interface DialogFormProps {
+  /** What the button does, such as `Create`. */
+  readonly action: string;
+  /** Why it cannot be pressed. */
+  readonly off?: string | false;
+  readonly isBusy: boolean;
+  readonly error: ServiceError | null;
+  readonly onSubmit: () => void;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** What a dialog asks for, sent with Enter or by its button; it ends with the error, if any. */
+export function DialogForm({ children, error, onSubmit, onClose, ...sending }: DialogFormProps) {
+  const { action, off, isBusy } = sending;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!isBusy) onSubmit();
+  };
+  return (
+    <form className={styles.form} onSubmit={submit}>
+      {children}
+      <Refusal error={error} />
+      <div className={styles.formFoot}>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="accent" isSubmit isBusy={isBusy} off={off}>
+          {action}
+        </Button>
+      </div>
+    </form>
   );
 }
 

@@ -9,6 +9,7 @@ import {
 import { classes } from './classes.ts';
 import styles from './field.module.css';
 import { Icon } from './icon.tsx';
+import { countText } from './numbers.ts';
 
 interface FieldProps {
   readonly label: string;
@@ -111,6 +112,23 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
         value={value}
         onChange={(event) => onChange(event.target.value)}
       />
+    </div>
+  );
+}
+
+interface SearchBarProps extends SearchFieldProps {
+  readonly shown: number;
+  readonly all: number;
+}
+
+/** A search above a list, and how many of all it leaves. */
+export function SearchBar({ shown, all, ...search }: SearchBarProps) {
+  return (
+    <div className={styles.searchBar}>
+      <SearchField {...search} />
+      <span className={styles.found} role="status">
+        {countText(shown)} of {countText(all)}
+      </span>
     </div>
   );
 }

@@ -17,7 +17,7 @@ interface IdentityProps {
   readonly canCopy?: boolean;
 }
 
-/** An identity in its short form; the whole one for whoever points at it, or copies it. */
+/** An identity in its short form; its title and its copy are the whole one. */
 export function IdentityText({ hex, canCopy = true }: IdentityProps) {
   return (
     <span className={styles.identity} title={hex}>

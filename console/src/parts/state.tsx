@@ -53,7 +53,7 @@ export function Failure({ error, onRetry }: FailureProps) {
   const title = error.isForbidden
     ? 'You may not see this'
     : error.status === 404
-      ? 'There is no such thing'
+      ? 'Not found'
       : error.status === 0
         ? 'The service does not answer'
         : 'This did not work';
@@ -100,5 +100,15 @@ export function Notice({ kind = 'info', children, isAlert }: NoticeProps) {
       <Icon name={icon} />
       <div>{children}</div>
     </div>
+  );
+}
+
+/** Why the service refused something, beside what was asked for; nothing if it did not. */
+export function Refusal({ error }: { readonly error: ServiceError | null }) {
+  if (error === null) return null;
+  return (
+    <Notice kind="danger" isAlert>
+      {error.message} {error.hint}
+    </Notice>
   );
 }

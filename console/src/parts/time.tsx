@@ -22,7 +22,7 @@ function useNow(): number {
   return useStore(clock);
 }
 
-/** How long ago, with the whole time, local and UTC, for whoever points at it. */
+/** How long ago; its title has the whole time, local and UTC. */
 export function Ago({ time }: { readonly time: string | number }) {
   const now = useNow();
   const millis = new Date(time).getTime();
@@ -35,7 +35,7 @@ export function Ago({ time }: { readonly time: string | number }) {
   );
 }
 
-/** A time of the browser's zone, with UTC for whoever points at it. */
+/** A time of the browser's zone; its title has the time in UTC. */
 export function Time({ time }: { readonly time: string | number }) {
   const millis = new Date(time).getTime();
   if (Number.isNaN(millis)) return <span>{String(time)}</span>;

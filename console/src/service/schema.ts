@@ -101,7 +101,7 @@ export async function readSystemTables(
     const { rows } = await runSql(database, sql, options);
     return rows.map(([name]) => textOf(name)).sort();
   } catch (error) {
-    // Whoever may not read the list sees no system tables.
+    // Without the right to read the list, no system tables are shown.
     if (error instanceof ServiceError && error.status === 400) return [];
     throw error;
   }

@@ -80,7 +80,7 @@ async function redeemOnce(code: string): Promise<NewSession | null> {
   return null;
 }
 
-/** Whoever is signed in stays so: an address from elsewhere must not sign anyone out. */
+/** A visitor who is signed in stays so: an address from elsewhere must not sign anyone out. */
 function reportFault(why: string): void {
   if (session.get().kind === 'none') setSession({ kind: 'none', why });
   else complain('The sign-in did not work; you are signed in as before', new Error(why));

@@ -13,7 +13,7 @@ export function PageView(props: { page: PageEntry | undefined; database: string 
     return (
       <Empty
         icon="search"
-        title="There is no such page"
+        title="This page does not exist"
         actions={<Link to={pageAddress(null, '')}>All databases</Link>}
       >
         This service has no page at this address, or cannot do what it shows.

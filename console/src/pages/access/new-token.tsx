@@ -1,7 +1,7 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { Copy } from '../../parts/copy.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Dialog, DialogForm } from '../../parts/dialog.tsx';
 import { Field, Input, Select, Switch } from '../../parts/field.tsx';
 import { Notice } from '../../parts/state.tsx';
 import type { ServiceError } from '../../service/http.ts';
@@ -53,9 +53,8 @@ export function NewTokenDialog({ database, onClose, onMade }: NewTokenDialogProp
   const [isBusy, setBusy] = useState(false);
   const rowsFault =
     rows !== '' && !/^[1-9]\d{0,8}$/.test(rows) ? 'A whole number above zero.' : undefined;
-  const make = async (event: FormEvent) => {
-    event.preventDefault();
-    if (isBusy || rowsFault !== undefined) return;
+  const make = async () => {
+    if (rowsFault !== undefined) return;
     setBusy(true);
     setError(null);
     const seconds = lifetimes.find(([text]) => text === lifetime)?.[1] ?? null;
@@ -69,7 +68,7 @@ export function NewTokenDialog({ database, onClose, onMade }: NewTokenDialogProp
   };
   return (
     <Dialog title="New limited token" form="wide" onClose={onClose}>
-      <form className={styles.form} onSubmit={make}>
+      <DialogForm action="Make the token" {...{ isBusy, error, onClose }} onSubmit={make}>
         <LimitFields draft={draft} onChange={(more) => setDraft({ ...draft, ...more })} />
         <div className={styles.pair}>
           <Field label="Most rows of an answer" note="none: as the service" error={rowsFault}>
@@ -97,18 +96,7 @@ export function NewTokenDialog({ database, onClose, onMade }: NewTokenDialogProp
             )}
           </Field>
         </div>
-        {error !== null && (
-          <Notice kind="danger" isAlert>
-            {error.message} {error.hint}
-          </Notice>
-        )}
-        <div className={styles.foot}>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="accent" isSubmit isBusy={isBusy}>
-            Make the token
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -40,7 +40,7 @@ function Tables({ schema }: { readonly schema: DatabaseSchema }) {
       <TableList database={database} tables={tables} chosen={chosen?.name ?? ''} />
       <section className={styles.view} aria-label={chosen?.name ?? name}>
         {chosen === undefined ? (
-          <Empty icon="search" title={`There is no table ${name}`}>
+          <Empty icon="search" title={`Table ${name} does not exist`}>
             Choose another one from the list. A publish may have renamed or dropped it.
           </Empty>
         ) : (

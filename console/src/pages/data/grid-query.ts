@@ -72,7 +72,7 @@ export type Condition =
 /** The condition as SQL, as its chip shows it. */
 export function conditionOf(table: TableSchema, filter: Filter): Condition {
   const field = table.columns.find(({ name }) => name === filter.column);
-  if (field === undefined) return { kind: 'wrong', why: `There is no column ${filter.column}.` };
+  if (field === undefined) return { kind: 'wrong', why: `Column ${filter.column} does not exist.` };
   const name = quoteName(field.name);
   if (filter.operator === 'null') return { kind: 'sql', sql: `${name} IS NULL` };
   if (filter.operator === 'some') return { kind: 'sql', sql: `${name} IS NOT NULL` };

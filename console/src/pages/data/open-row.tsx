@@ -54,7 +54,7 @@ export function OpenRow({ table, columns, text, whyNoDelete, onDelete, onClose }
     <Dialog title={title} form="side" onClose={onClose}>
       <WhenLoaded of={row}>
         {() => (
-          <Empty icon="search" title="There is no such row">
+          <Empty icon="search" title="This row does not exist">
             It was deleted, or you may not see it.
           </Empty>
         )}

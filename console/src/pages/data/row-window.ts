@@ -32,7 +32,7 @@ const blockRows = 100;
 const blocksMax = 40;
 /** How often rows in view are read again at most, while they change. */
 const freshMillis = 100;
-/** How often the number of rows is asked for; more seldom where it takes long. */
+/** How often the number of rows is asked for; less often where the query is slow. */
 const countMillis = 1_500;
 const costlyCountMillis = 8_000;
 const costlyMillis = 40;

@@ -30,7 +30,7 @@ export function useSelection(database: string, rows: RowWindow, view: ViewState)
       setJump({ index });
       setSpot({ row: index, column: 0, from: index });
     } catch (error) {
-      complain(`There is no row ${text} here`, error);
+      complain(`Row ${text} does not exist`, error);
     }
   };
   /** The chosen rows, as far as they are here; all that are here if none is chosen. */

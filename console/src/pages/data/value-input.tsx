@@ -25,7 +25,7 @@ export function ValueInput(props: ValueInputProps) {
     ...(label === undefined ? {} : { 'aria-label': label }),
     ...(isWrong === true ? { 'aria-invalid': true as const } : {}),
     ...(onKeyDown === undefined ? {} : { onKeyDown }),
-    // Whoever opened it wants to type.
+    // It was opened to type in.
     autoFocus: isFocused === true,
   };
   const choices = choicesOf(inner);

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Input, Switch, TextArea } from '../../parts/field.tsx';
-import { Notice } from '../../parts/state.tsx';
+import { Refusal } from '../../parts/state.tsx';
 import { say } from '../../parts/toast.tsx';
 import { type DeclaredEnv, setEnv } from '../../service/env.ts';
 import type { ServiceError } from '../../service/http.ts';
@@ -31,7 +31,7 @@ export function SetDialog(props: SetDialogProps) {
   const [value, setValue] = useState(props.value);
   const [isOwnSecret, setSecret] = useState(props.isSecret);
   const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<ServiceError>();
+  const [error, setError] = useState<ServiceError | null>(null);
   const known = declared.find((each) => each.name === name);
   const isSecret = known?.isSecret ?? isOwnSecret;
   const isWrong = name !== '' && !namePattern.test(name);
@@ -106,11 +106,7 @@ export function SetDialog(props: SetDialogProps) {
             Procedures and handlers alone can read a secret, and nobody can read it back.
           </p>
         )}
-        {error !== undefined && (
-          <Notice kind="danger" isAlert>
-            {error.message} {error.hint}
-          </Notice>
-        )}
+        <Refusal error={error} />
       </div>
     </Dialog>
   );

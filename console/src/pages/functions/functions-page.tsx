@@ -59,7 +59,7 @@ function Functions({ database, all }: FunctionsProps) {
         )}
         {chosen !== undefined && <FunctionView key={chosen.name} of={chosen} />}
         {chosen === undefined && name !== '' && (
-          <Empty icon="search" title="There is no such function">
+          <Empty icon="search" title="This function does not exist">
             The module that runs now has no function <code>{name}</code>.
           </Empty>
         )}

@@ -1,8 +1,7 @@
-import { type FormEvent, useState } from 'react';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { useState } from 'react';
+import { Dialog, DialogForm } from '../../parts/dialog.tsx';
 import { Field, Input } from '../../parts/field.tsx';
-import { Notice, WhenLoaded } from '../../parts/state.tsx';
+import { WhenLoaded } from '../../parts/state.tsx';
 import type { ServiceError } from '../../service/http.ts';
 import { serviceErrorOf, useLoad } from '../../service/load.ts';
 import { createFromTemplate, readTemplates, type Template } from '../../service/templates.ts';
@@ -32,9 +31,8 @@ function CreateForm({ templates, onClose }: CreateFormProps) {
   const [error, setError] = useState<ServiceError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const fault = name === '' ? undefined : faultOf(name);
-  const create = async (event: FormEvent) => {
-    event.preventDefault();
-    if (isBusy || name === '' || fault !== undefined) return;
+  const create = async () => {
+    if (name === '' || fault !== undefined) return;
     setBusy(true);
     setError(null);
     try {
@@ -46,7 +44,12 @@ function CreateForm({ templates, onClose }: CreateFormProps) {
     }
   };
   return (
-    <form className={styles.form} onSubmit={create}>
+    <DialogForm
+      action="Create"
+      off={name === '' && 'Type a name first'}
+      {...{ isBusy, error, onClose }}
+      onSubmit={create}
+    >
       <Field label="Name" note="small letters, digits and dashes" error={fault}>
         {(control) => (
           <Input
@@ -76,18 +79,7 @@ function CreateForm({ templates, onClose }: CreateFormProps) {
           </label>
         ))}
       </fieldset>
-      {error !== null && (
-        <Notice kind="danger" isAlert>
-          {error.message} {error.hint}
-        </Notice>
-      )}
-      <div className={styles.foot}>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button kind="accent" isSubmit isBusy={isBusy} off={name === '' && 'Type a name first'}>
-          Create
-        </Button>
-      </div>
-    </form>
+    </DialogForm>
   );
 }
 

@@ -12,7 +12,7 @@ interface DeleteDialogProps {
   readonly onDeleted: () => void;
 }
 
-/** Deletes a database once its name was typed; who may not is told so first. */
+/** Deletes a database once its name was typed. Without the right to do so, says that first. */
 export function DeleteDialog({ database, onClose, onDeleted }: DeleteDialogProps) {
   const rights = useLoad(database, (signal) => readRights(database, signal));
   const title = `Delete ${database}`;

@@ -1,7 +1,7 @@
 import { type ReactNode, useRef, useState } from 'react';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { SearchField } from '../../parts/field.tsx';
+import { SearchBar } from '../../parts/field.tsx';
 import { IdentityText } from '../../parts/identity.tsx';
 import { Menu } from '../../parts/menu.tsx';
 import { bytesText, countText } from '../../parts/numbers.ts';
@@ -84,12 +84,13 @@ function Databases({ entries, create, onDelete }: DatabasesProps) {
   return (
     <>
       {(entries.length >= searchedFrom || search !== '') && (
-        <div className={styles.find}>
-          <SearchField label="Find databases" value={search} onChange={setSearch} />
-          <span className={styles.count} role="status">
-            {countText(shown.length)} of {countText(entries.length)}
-          </span>
-        </div>
+        <SearchBar
+          label="Find databases"
+          value={search}
+          onChange={setSearch}
+          shown={shown.length}
+          all={entries.length}
+        />
       )}
       <Panel isBare>
         {shown.length === 0 ? (

@@ -30,7 +30,7 @@ export function Diagram({ schema, database }: DiagramProps) {
     return (
       <Panel>
         <Empty icon="schema" title="Nothing to draw">
-          There is no table that you may see.
+          No table that you may see.
         </Empty>
       </Panel>
     );

@@ -1,6 +1,5 @@
 import { Badge } from '../../parts/badge.tsx';
-import { SearchField } from '../../parts/field.tsx';
-import { countText } from '../../parts/numbers.ts';
+import { SearchBar } from '../../parts/field.tsx';
 import { Panel } from '../../parts/page.tsx';
 import { Empty } from '../../parts/state.tsx';
 import { Table, type TableColumn } from '../../parts/table.tsx';
@@ -33,12 +32,13 @@ export function TableList({ schema, database }: TableListProps) {
   }
   return (
     <>
-      <div className={styles.find}>
-        <SearchField label="Find tables and columns" value={search} onChange={setSearch} />
-        <span className={styles.count} role="status">
-          {countText(shown.length)} of {countText(schema.tables.length)}
-        </span>
-      </div>
+      <SearchBar
+        label="Find tables and columns"
+        value={search}
+        onChange={setSearch}
+        shown={shown.length}
+        all={schema.tables.length}
+      />
       {shown.map((table) => (
         <TablePanel key={table.name} {...{ table, database, references }} />
       ))}
