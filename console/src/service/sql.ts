@@ -1,5 +1,5 @@
 import { databasePath, ServiceError, send } from './http.ts';
-import { type Json, listOf, numberOf, objectOf, parseJson } from './json.ts';
+import { type Json, listOf, numberOf, objectOf, parseJson, textOf } from './json.ts';
 import { type Field, fieldsOfProduct } from './types.ts';
 
 /** The answer to a statement; values are in the positional form of the reference. */
@@ -10,6 +10,22 @@ export interface SqlResult {
   readonly inserted: number;
   readonly updated: number;
   readonly deleted: number;
+  /** What EXPLAIN answers, which has no rows. */
+  readonly plan: PlanStep | null;
+}
+
+/** A step of a plan; what it reads is below it. */
+export interface PlanStep {
+  /** Its place in the whole plan. */
+  readonly id: string;
+  readonly text: string;
+  /** About how many rows the planner expects. */
+  readonly estimated: number | null;
+  /** With ANALYZE: how many there were, in how many loops, and how long all of it took. */
+  readonly rows: number | null;
+  readonly loops: number | null;
+  readonly millis: number | null;
+  readonly children: readonly PlanStep[];
 }
 
 export interface SqlOptions {
@@ -28,16 +44,52 @@ export async function runSql(
   sql: string,
   options: SqlOptions = {},
 ): Promise<SqlResult> {
-  const { parameters, signal, isConfirmed = true, isAnonymous = false } = options;
-  const query = isConfirmed ? '' : '?confirmed=false';
-  const answer = await send(`${databasePath(database, 'sql')}${query}`, {
+  const answer = await post(database, sql, options);
+  return resultOf(parseJson(await answer.text()));
+}
+
+/** A statement that begins with EXPLAIN, whose plan comes as a tree. */
+export async function explainSql(
+  database: string,
+  sql: string,
+  options: SqlOptions = {},
+): Promise<SqlResult> {
+  const answer = await post(database, sql, options, { explain: 'json' });
+  const { plan } = objectOf(parseJson(await answer.text()));
+  const micros = Number(answer.headers.get('spacetime-execution-duration-micros') ?? 0);
+  return { ...nothing, micros, plan: plan === undefined ? null : planOf(plan, '1') };
+}
+
+function post(
+  database: string,
+  sql: string,
+  { parameters, signal, isConfirmed = true, isAnonymous = false }: SqlOptions,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const query = new URLSearchParams({ ...more, ...(!isConfirmed && { confirmed: 'false' }) });
+  return send(`${databasePath(database, 'sql')}?${query}`, {
     method: 'POST',
     isAnonymous,
     headers: { 'content-type': 'application/vnd.reducerdb.sql+json' },
     text: JSON.stringify({ sql, ...(parameters === undefined ? {} : { params: parameters }) }),
     ...(signal === undefined ? {} : { signal }),
   });
-  return resultOf(parseJson(await answer.text()));
+}
+
+const nothing = { columns: [], rows: [], micros: 0, inserted: 0, updated: 0, deleted: 0 };
+
+function planOf(json: Json, id: string): PlanStep {
+  const step = objectOf(json);
+  const number = (name: string) => numberOf(step[name]) ?? null;
+  return {
+    id,
+    text: `${textOf(step.operator)} ${textOf(step.detail)}`.trim(),
+    estimated: number('estimated_rows'),
+    rows: number('rows'),
+    loops: number('loops'),
+    millis: number('millis'),
+    children: listOf(step.children).map((child, at) => planOf(child, `${id}.${at + 1}`)),
+  };
 }
 
 const explain = 'EXPLAIN ';
@@ -79,6 +131,7 @@ export function resultOf(json: Json): SqlResult {
     inserted: numberOf(stats.rows_inserted) ?? 0,
     updated: numberOf(stats.rows_updated) ?? 0,
     deleted: numberOf(stats.rows_deleted) ?? 0,
+    plan: null,
   };
 }
 

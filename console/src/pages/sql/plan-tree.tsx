@@ -1,11 +1,9 @@
 import { microsText } from '../../parts/numbers.ts';
-import { type PlanStep, planOf } from './plan.ts';
+import type { PlanStep } from '../../service/sql.ts';
 import styles from './sql.module.css';
 
 /** The steps of a plan, each below the one that reads it, with rows and times where known. */
-export function PlanTree({ rows }: { readonly rows: Parameters<typeof planOf>[0] }) {
-  const roots = planOf(rows);
-  const whole = Math.max(...roots.map(({ millis }) => millis ?? 0), 0);
+export function PlanTree({ plan }: { readonly plan: PlanStep }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
     <section className={styles.plan} tabIndex={0} aria-label="Plan">
@@ -15,9 +13,7 @@ export function PlanTree({ rows }: { readonly rows: Parameters<typeof planOf>[0]
         <span className={`${styles.stepHead} ${styles.number}`}>Rows</span>
         <span className={`${styles.stepHead} ${styles.number}`}>Time</span>
       </div>
-      {roots.map((step) => (
-        <Step key={step.id} step={step} depth={0} whole={whole} />
-      ))}
+      <Step step={plan} depth={0} whole={plan.millis ?? 0} />
     </section>
   );
 }

@@ -1,5 +1,6 @@
 import { lazy, Suspense } from 'react';
 import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
 import { copyText } from '../../parts/copy.tsx';
 import { download } from '../../parts/download.ts';
 import { Menu } from '../../parts/menu.tsx';
@@ -9,16 +10,15 @@ import { ResultGrid } from '../../parts/result-grid.tsx';
 import { rowsAsCsv, rowsAsJson } from '../../parts/rows-as-text.ts';
 import { Empty, Loading, Notice } from '../../parts/state.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
-import type { SqlResult } from '../../service/sql.ts';
+import type { PlanStep, SqlResult } from '../../service/sql.ts';
 import { PlanTree } from './plan-tree.tsx';
 import type { FollowState, Run } from './run.ts';
 import styles from './sql.module.css';
-import { isExplain } from './statements.ts';
 
 /** Drawn with a library of its own, which is loaded with the first chart. */
 const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
 
-export type View = 'rows' | 'chart' | 'plan';
+export type View = 'rows' | 'chart';
 
 interface ResultViewProps {
   readonly run: Run | null;
@@ -48,26 +48,50 @@ export function ResultView({ run, view, onView, follow }: ResultViewProps) {
   }
   const { result } = run;
   if (result === null) return <Loading label="Running" lines={4} />;
+  const { plan, micros } = result;
+  if (plan !== null) return <Plan {...{ plan, micros, follow }} />;
   if (result.columns.length === 0) return <Written result={result} />;
-  const isPlan = isExplain(run.statement.text);
-  const shown = isPlan && view !== 'rows' ? 'plan' : view === 'plan' ? 'rows' : view;
   return (
     <>
-      <ResultBar result={result} isPlan={isPlan} view={shown} onView={onView} follow={follow} />
-      {shown === 'rows' && result.rows.length === 0 && (
+      <ResultBar result={result} view={view} onView={onView} follow={follow} />
+      {view === 'rows' && result.rows.length === 0 && (
         <Empty icon="table" title="No rows">
           The statement ran, and no row fits.
         </Empty>
       )}
-      {shown === 'rows' && result.rows.length > 0 && (
+      {view === 'rows' && result.rows.length > 0 && (
         <ResultGrid label="Result" columns={result.columns} rows={result.rows} />
       )}
-      {shown === 'plan' && <PlanTree rows={result.rows} />}
-      {shown === 'chart' && (
+      {view === 'chart' && (
         <Suspense fallback={<Loading label="Loading the chart" />}>
           <Chart result={result} />
         </Suspense>
       )}
+    </>
+  );
+}
+
+interface PlanProps {
+  readonly plan: PlanStep;
+  readonly micros: number;
+  readonly follow: FollowState;
+}
+
+function Plan({ plan, micros, follow }: PlanProps) {
+  const json = () => JSON.stringify(plan, null, 2);
+  return (
+    <>
+      <Bar label="Result">
+        <Space />
+        <FollowBadge follow={follow} />
+        <span className={styles.figures} role="status">
+          {microsText(micros)}
+        </span>
+        <Button size="small" icon="copy" onClick={() => void copyText(json())}>
+          Copy as JSON
+        </Button>
+      </Bar>
+      <PlanTree plan={plan} />
     </>
   );
 }
@@ -86,29 +110,20 @@ function Written({ result }: { readonly result: SqlResult }) {
 
 interface ResultBarProps {
   readonly result: SqlResult;
-  readonly isPlan: boolean;
   readonly view: View;
   readonly onView: (view: View) => void;
   readonly follow: FollowState;
 }
 
-function ResultBar({ result, isPlan, view, onView, follow }: ResultBarProps) {
+function ResultBar({ result, view, onView, follow }: ResultBarProps) {
   const { columns, rows, micros } = result;
-  const second = isPlan
-    ? ({ id: 'plan', label: 'Plan' } as const)
-    : ({ id: 'chart', label: 'Chart' } as const);
-  const tabs = [{ id: 'rows', label: isPlan ? 'Lines' : 'Rows' } as const, second];
   const json = () => rowsAsJson(columns, rows);
   const csv = () => rowsAsCsv(columns, rows);
   return (
     <Bar label="Result">
       <Tabs label="Show as" tabs={tabs} chosen={view} onChoose={onView} />
       <Space />
-      {follow !== 'off' && (
-        <Badge kind={follow === 'live' ? 'good' : 'quiet'} hasDot title={followTexts[follow]}>
-          {follow === 'live' ? 'Live' : 'Follows'}
-        </Badge>
-      )}
+      <FollowBadge follow={follow} />
       <span className={styles.figures} role="status">
         {countText(rows.length)} {rows.length === 1 ? 'row' : 'rows'}, {microsText(micros)}
       </span>
@@ -134,6 +149,20 @@ function ResultBar({ result, isPlan, view, onView, follow }: ResultBarProps) {
         Export
       </Menu>
     </Bar>
+  );
+}
+
+const tabs = [
+  { id: 'rows', label: 'Rows' },
+  { id: 'chart', label: 'Chart' },
+] as const;
+
+function FollowBadge({ follow }: { readonly follow: FollowState }) {
+  if (follow === 'off') return null;
+  return (
+    <Badge kind={follow === 'live' ? 'good' : 'quiet'} hasDot title={followTexts[follow]}>
+      {follow === 'live' ? 'Live' : 'Follows'}
+    </Badge>
   );
 }
 

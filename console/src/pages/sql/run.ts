@@ -3,10 +3,16 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ServiceError } from '../../service/http.ts';
 import type { Json } from '../../service/json.ts';
 import { serviceErrorOf } from '../../service/load.ts';
-import { errorOffset, runSql, type SqlResult } from '../../service/sql.ts';
+import { errorOffset, explainSql, runSql, type SqlResult } from '../../service/sql.ts';
 import type { Connection } from '../../shell/connection.ts';
 import type { Mark } from './sql-editor.tsx';
-import { isReading, parametersOf, parameterValues, type Statement } from './statements.ts';
+import {
+  isExplain,
+  isReading,
+  parametersOf,
+  parameterValues,
+  type Statement,
+} from './statements.ts';
 
 export interface Run {
   readonly statement: Statement;
@@ -72,9 +78,9 @@ function send(
   signal: AbortSignal,
 ): Promise<SqlResult> {
   const parameters = parameterValues(parametersOf(sql), texts);
-  const isConfirmed = !isReading(sql);
-  const options = parameters === undefined ? {} : { parameters };
-  return runSql(database, sql, { ...options, signal, isConfirmed });
+  const given = parameters === undefined ? {} : { parameters };
+  const options = { ...given, signal, isConfirmed: !isReading(sql) };
+  return isExplain(sql) ? explainSql(database, sql, options) : runSql(database, sql, options);
 }
 
 /** Where the service says that an error is, or the name that it speaks of. */

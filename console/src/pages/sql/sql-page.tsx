@@ -9,7 +9,7 @@ import { useDatabase } from '../../shell/database-context.tsx';
 import { setParams, useParam } from '../../shell/router.tsx';
 import type { Vocabulary } from './editor-setup.ts';
 import { KeptPanel } from './kept-panel.tsx';
-import { ResultView, type View } from './result-view.tsx';
+import { ResultView } from './result-view.tsx';
 import { useFollowing, useRun } from './run.ts';
 import { remember } from './saved.ts';
 import styles from './sql.module.css';
@@ -47,8 +47,6 @@ export function Page({ database }: { readonly database: string }) {
       ? { text: `${prefix} ${statement.text}`, from: statement.from - prefix.length - 1 }
       : statement;
     remember(database, statement.text);
-    if (isPrefixed) setParams({ view: 'plan' });
-    else if (view === 'plan' && !isExplain(chosen.text)) setParams({ view: null });
     void start(chosen, texts);
   };
   const choose = (sql: string) => {
@@ -79,7 +77,12 @@ export function Page({ database }: { readonly database: string }) {
         <Parameters text={text} texts={texts} onChange={setTexts} />
         <span />
         <section className={styles.result} aria-label="Result">
-          <ResultView run={run} view={view as View} onView={setView} follow={follow} />
+          <ResultView
+            run={run}
+            view={view === 'chart' ? 'chart' : 'rows'}
+            onView={setView}
+            follow={follow}
+          />
         </section>
       </div>
       {isKeptOpen && (

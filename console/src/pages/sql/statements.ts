@@ -74,13 +74,18 @@ function readValue(text: string): Json {
 
 /** Whether a statement only reads, so that it can be run again and again. */
 export function isReading(sql: string): boolean {
-  const [, word = ''] = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/|\()*([a-z]+)/i.exec(sql) ?? [];
   const reads = ['select', 'with', 'values', 'show', 'describe', 'explain'];
   return (
-    reads.includes(word.toLowerCase()) && !/^explain\s+analyze\s+(insert|update|delete)/i.test(sql)
+    reads.includes(firstWord(sql)) && !/^explain\s+analyze\s+(insert|update|delete)/i.test(sql)
   );
 }
 
 export function isExplain(sql: string): boolean {
-  return /^\s*explain\b/i.test(sql);
+  return firstWord(sql) === 'explain';
+}
+
+/** In small letters. */
+function firstWord(sql: string): string {
+  const [, word = ''] = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/|\()*([a-z]+)/i.exec(sql) ?? [];
+  return word.toLowerCase();
 }
