@@ -3,6 +3,7 @@ import type { ConsoleFolder } from './console-folder.ts';
 import { type Exchange, empty, HttpError, type Reply, text } from './exchange.ts';
 import { carriesHash, decodedPath } from './file-choice.ts';
 import { acceptedEncodings, matchesTag, wantsPage } from './negotiation.ts';
+import { checkPage } from './origin.ts';
 import type { Route } from './route.ts';
 
 /** To whom the console is served: everyone, clients on this machine, or nobody. */
@@ -26,11 +27,12 @@ export function consoleRoutes(context: ConsoleContext): Route[] {
     {
       path: '/',
       methods: {},
-      // No other page has anything to ask here.
-      cors: ({ method }) =>
-        method === 'OPTIONS'
-          ? { kind: 'refused', reply: empty(404) }
-          : { kind: 'allowed', headers: {} },
+      // No page of another origin has anything to read here.
+      cors: ({ method }, verdict) => {
+        if (verdict.kind === 'refused') return checkPage(verdict);
+        if (method === 'OPTIONS') return { kind: 'refused', reply: empty(404) };
+        return { kind: 'allowed', headers: {} };
+      },
       everyMethod: { token: 'none', run: (exchange) => fromRoot(exchange, context) },
     },
     { path: '/console', isBare: true, methods: get((exchange) => moved(exchange, context)) },

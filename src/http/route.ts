@@ -1,3 +1,4 @@
+import type { PageVerdict } from '../auth/page-rules.ts';
 import type { Exchange, Reply } from './exchange.ts';
 
 /**
@@ -42,8 +43,11 @@ export interface Route {
   readonly isOfModules?: true;
   /** Runs before an unsupported method is rejected, so that an unknown database is a 404 first. */
   readonly resolve?: (exchange: Exchange) => void;
-  /** Headers of preflights and of all responses, replacing the default open ones. */
-  readonly cors?: (exchange: Exchange) => CorsAnswer;
+  /**
+   * Headers of preflights and of all responses, replacing the default open ones; the verdict is
+   * that of the rules for pages.
+   */
+  readonly cors?: (exchange: Exchange, verdict: PageVerdict) => CorsAnswer;
 }
 
 export type CorsAnswer =

@@ -124,7 +124,7 @@ async function answer(
   if (bad !== undefined) return bad;
   if (!isHere(exchange, route, options)) return empty(404);
   const verdict = verdictOn(exchange, options.pages);
-  const cors = route.cors?.(exchange) ?? checkPage(verdict);
+  const cors = route.cors?.(exchange, verdict) ?? checkPage(verdict);
   if (cors.kind === 'refused') return cors.reply;
   if (verdict.kind === 'allowed') exchange.sender = verdict.sender;
   const reply =

@@ -110,6 +110,7 @@ describe('the thread that sends requests', () => {
     expect(await requests.said(server.url)).toBe('200 hello');
     expect(await requests.said(server.url, { database: blog })).toContain(refusal);
     expect(await requests.said('http://10.0.0.1/', { database: shop })).toContain(refusal);
+    await until(() => refused.length === 2);
     expect(refused).toEqual([
       [blog, '127.0.0.1'],
       [shop, '10.0.0.1'],
