@@ -220,7 +220,7 @@ describe.skipIf(!hasChromium)('the page of data', () => {
     stranger.expected.push(/status of 40[03]/);
     await stranger.go('db/nowhere/data');
     stranger.expected.push(/status of 404/);
-    await stranger.page.getByText('Not found').waitFor();
+    await stranger.page.getByText('Not found', { exact: true }).waitFor();
   });
 
   it('[console 2.2] says that it loads, and what went wrong, and tries again', async () => {
