@@ -1,11 +1,12 @@
 // Compiles `src` to `dist`: JavaScript, type declarations and source maps, file by file, and for
-// clients CommonJS; what is started often becomes a few files; and the web console. A build that fails leaves the old
+// clients CommonJS; what modules import and what is started often becomes a few files; and the web console. A build that fails leaves the old
 // `dist`: the new one is made beside it and put in its place at the end.
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 import { buildCommonJs } from './build-commonjs.mjs';
 import { buildConsole, consoleSizeText } from './build-console.mjs';
+import { buildModuleSdk } from './build-module-sdk.mjs';
 import { buildTemplates } from './build-templates.mjs';
 import { bundleSizes, sizeText } from './bundle-size.mjs';
 import { embedGuest } from './embed-guest.mjs';
@@ -26,6 +27,7 @@ try {
     chmodSync(path.join(fresh, 'cli/main.js'), 0o755);
     dropImportHelper(path.join(fresh, 'client/platform.js'));
     await buildCommonJs(fresh);
+    await buildModuleSdk(fresh);
     await bundleWorkers(path.join(fresh, 'host'));
     await bundleCommand(path.join(fresh, 'cli'));
     const consoleSizes = await buildConsole(fresh);

@@ -16,17 +16,22 @@ const guestEntries: Readonly<Record<string, string>> = {
 /** What the bundler knows our own files by. */
 export const ownNamespace = 'reducerdb';
 
-/** Folder that holds the rooms: `dist` of a built package, `src` when run from source. */
-const roomsFolder = fileURLToPath(new URL('..', import.meta.url));
-
 const extension = path.extname(fileURLToPath(import.meta.url));
 
-/** File for a specifier, relative to the rooms; `undefined` if a module must not import it. */
+/**
+ * Folder of the entries: `src` when run from source; of a built package `dist/module-sdk`, where
+ * they are a few files instead of more than a hundred.
+ */
+const entriesFolder = fileURLToPath(
+  new URL(extension === '.ts' ? '..' : '../module-sdk', import.meta.url),
+);
+
+/** File for a specifier, relative to that folder; `undefined` if a module must not import it. */
 export function resolveOwnPackage(specifier: string): string | undefined {
   const entry = guestEntries[specifier];
   if (entry === undefined) return undefined;
   const file = `${entry}${extension}`;
-  return existsSync(path.join(roomsFolder, file)) ? file : undefined;
+  return existsSync(path.join(entriesFolder, file)) ? file : undefined;
 }
 
 /** File with the globals of the web that the bundler takes where sources name them. */
@@ -34,5 +39,5 @@ export const webGlobals: string = `server/web/globals${extension}`;
 
 /** Text of a file that `resolveOwnPackage` named, or of one that such a file imports. */
 export function readOwnSource(file: string): string {
-  return readFileSync(path.join(roomsFolder, file), 'utf8');
+  return readFileSync(path.join(entriesFolder, file), 'utf8');
 }

@@ -5,8 +5,12 @@ import type { AnyNode } from 'acorn';
  */
 const kept = Symbol('children');
 
+const none: readonly AnyNode[] = [];
+
 /** The nodes below `node`, in the order of the text. */
 export function childrenOf(node: AnyNode): readonly AnyNode[] {
+  // Two of three nodes: nothing is looked for in them, and nothing kept on them.
+  if (node.type === 'Identifier' || node.type === 'Literal') return none;
   const known: AnyNode & { [kept]?: readonly AnyNode[] } = node;
   known[kept] ??= findChildren(node);
   return known[kept];

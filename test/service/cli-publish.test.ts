@@ -28,6 +28,13 @@ afterAll(async () => {
   sandbox.remove();
 });
 
+/** Two names of the package for one class; a program whose names differ does not load. */
+const twoEntries = `
+  import { Identity } from 'reducerdb/values';
+  import { Identity as Served } from 'reducerdb/server';
+  if (Identity !== Served) throw new Error('there are two of a class');
+`;
+
 let count = 0;
 let database: string;
 /** A new database of the first version with one row. */
@@ -213,6 +220,26 @@ describe('publish', () => {
     expect(stdout).toContain(`Publishing module ${bundle} to database 'bundled'`);
     const missing = await sandbox.run(['publish', 'bundled', '--js-path', 'no.js']);
     expect(missing.code).toBe(1);
+  });
+
+  it('[cli 5.1] carries each class of the package once, named by its source', async () => {
+    const source = itemsModule('', '', 'export const made = db.reducer(() => Identity.zero());');
+    const folder = writeModule(sandbox, 'entries', `${twoEntries}${source}`);
+    const modules = path.join(folder, 'node_modules');
+    mkdirSync(modules);
+    for (const isInstalled of [false, true]) {
+      if (isInstalled) symlinkSync(root, path.join(modules, 'reducerdb'));
+      await sandbox.ok(['build', '-p', folder]);
+      const text = readFileSync(path.join(folder, 'dist/bundle.js'), 'utf8');
+      expect(text.match(/class \w*Identity\w* /g)).toHaveLength(1);
+      const map = Buffer.from(text.split('base64,')[1] ?? '', 'base64').toString();
+      const { sources }: { sources: string[] } = JSON.parse(map);
+      const named = sources.filter((name) => name.startsWith('reducerdb/'));
+      expect(named.length).toBe(sources.length - 1);
+      // Of an installed package, its sources; else the files that it is bundled from.
+      if (isInstalled) expect(named).toContain('reducerdb/values/identity.ts');
+      expect(await sandbox.run(['publish', 'entries', '-p', folder])).toMatchObject({ code: 0 });
+    }
   });
 
   it('[cli 5.1] shows where a module does not build', async () => {
