@@ -31,6 +31,8 @@ export interface GridProps {
   readonly columns: GridColumns;
   readonly shown: readonly ShownColumn[];
   readonly count: number;
+  /** False: there are at least `count` rows. */
+  readonly isCounted: boolean;
   readonly rowAt: (index: number) => Row | undefined;
   readonly onShow: (first: number, last: number) => void;
   readonly sort: Sort | null;
@@ -64,7 +66,9 @@ export function Grid(props: GridProps) {
   const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
   useEffect(() => onShow(first, last), [first, last, onShow]);
   const edits = useMemo(() => new Map(props.set.map((edit) => [edit.id, edit])), [props.set]);
-  const numberWidth = 32 + String(Math.max(shownCount, 999)).length * 7;
+  // More rows than one read has may become many, and the columns stay where they are.
+  const largest = Math.max(shownCount, count < 100 ? 999 : 999_999);
+  const numberWidth = 32 + String(largest).length * 7;
   const rowWidth = numberWidth + shown.reduce((sum, { width }) => sum + width, 0);
   const press = useCallback(
     (row: number, column: number, isRange: boolean) => {
@@ -90,7 +94,7 @@ export function Grid(props: GridProps) {
       className={styles.scroll}
       role="grid"
       aria-label={props.label}
-      aria-rowcount={count + 1}
+      aria-rowcount={props.isCounted ? count + 1 : -1}
       aria-colcount={shown.length + 1}
       aria-activedescendant={spot === null ? undefined : `${idBase}-${spot.row}-${spot.column}`}
       aria-multiselectable="true"

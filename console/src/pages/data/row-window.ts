@@ -20,6 +20,8 @@ import {
 export interface WindowState {
   /** How many rows the query has; `null`: not known yet. */
   readonly count: number | null;
+  /** How many rows it has at least: so many were read. Counting may take longer than reading. */
+  readonly countMin: number;
   /** Columns as the service answered them; empty at first. */
   readonly columns: readonly Field[];
   readonly error: ServiceError | null;
@@ -50,25 +52,30 @@ interface Block {
  * subscription to their stretch of keys.
  */
 export class RowWindow {
-  readonly state = new Store<WindowState>({ count: null, columns: [], error: null, isLive: false });
+  readonly state = new Store<WindowState>({
+    count: null,
+    countMin: 0,
+    columns: [],
+    error: null,
+    isLive: false,
+  });
   readonly #database: string;
   readonly #query: GridQuery;
-  readonly #connection: Connection | null;
   readonly #blocks = new Map<number, Block>();
   readonly #stop = new AbortController();
   readonly #watched = { sql: '', end: () => {} };
+  #connection: Connection | null = null;
   #view: readonly [first: number, last: number] = [0, 0];
   #isReading = false;
   #isStale = false;
   #freshAt = 0;
-  #countAt = 0;
+  #countAt = Number.NEGATIVE_INFINITY;
   #countEvery = countMillis;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(database: string, query: GridQuery, connection: Connection | null) {
+  constructor(database: string, query: GridQuery) {
     this.#database = database;
     this.#query = query;
-    this.#connection = connection;
   }
 
   /** Reads until `close`. */
@@ -82,6 +89,17 @@ export class RowWindow {
     clearInterval(this.#timer);
     this.#stop.abort();
     this.#watched.end();
+  }
+
+  /** Rows in view follow by this connection from now on; they are read before there is one, too. */
+  follow(connection: Connection | null): void {
+    if (connection === this.#connection) return;
+    this.#connection = connection;
+    this.#watched.end();
+    this.#watched.sql = '';
+    this.#watched.end = () => {};
+    this.#setLive(false);
+    void this.#read();
   }
 
   /** The row with this number, if it is here. */
@@ -99,7 +117,7 @@ export class RowWindow {
   /** Reads again what is in view: something changed it. */
   refresh(): void {
     this.#isStale = true;
-    this.#countAt = 0;
+    this.#countAt = Number.NEGATIVE_INFINITY;
     void this.#read();
     void this.#count();
   }
@@ -190,13 +208,14 @@ export class RowWindow {
     this.#blocks.set(number, { rows: isOther ? kept : old.rows, after });
     this.#dropMisfit(number);
     this.#dropFar(number);
-    const { columns, error, count } = this.state.get();
+    const { columns, error, count, countMin } = this.state.get();
     if (!isOther && error === null) return;
     const isShort = rows.length < blockRows && (number === 0 || rows.length > 0);
     this.state.set({
       ...this.state.get(),
       columns: columns.length > 0 ? columns : answer.columns,
       error: null,
+      countMin: Math.max(countMin, number * blockRows + rows.length),
       count: isShort ? number * blockRows + rows.length : count,
     });
   }

@@ -29,7 +29,7 @@ export function TableView({ table }: { readonly table: TableSchema }) {
   const rows = useRowWindow(database, view.query, connection);
   const state = useStore(rows.state);
   const fault = wrongFilter(view.query);
-  if (state.error !== null && state.count === null) {
+  if (state.error !== null && state.count === null && state.countMin === 0) {
     return <Failure error={state.error} onRetry={() => rows.refresh()} />;
   }
   return (
@@ -119,7 +119,7 @@ interface RowsProps extends TableRowsProps {
 function Rows(props: RowsProps) {
   const { table, view, rows, columns, shown, selection, set, setSet, whyNoWrite, remove } = props;
   const { spot, setSpot, jump, openAt } = selection;
-  const { count } = useStore(rows.state);
+  const { count, countMin } = useStore(rows.state);
   const rowAt = useCallback((index: number) => rows.rowAt(index), [rows]);
   const onShow = useCallback((first: number, last: number) => rows.show(first, last), [rows]);
   const editing = useCellEditing({ table, shown, rowAt, set, setSet, whyNoWrite });
@@ -147,12 +147,16 @@ function Rows(props: RowsProps) {
     } else return;
     event.preventDefault();
   };
-  if (count === null) return <Loading label={`Loading ${table.name}`} lines={12} />;
+  if (count === null && countMin === 0) {
+    return <Loading label={`Loading ${table.name}`} lines={12} />;
+  }
   if (count === 0) return <NoRows table={table} isFiltered={view.query.filters.length > 0} />;
   return (
     <Grid
       label={`Rows of ${table.name}`}
-      {...{ table, columns, shown, count, rowAt, onShow, spot, set, draft, jump, events }}
+      count={count ?? countMin}
+      isCounted={count !== null}
+      {...{ table, columns, shown, rowAt, onShow, spot, set, draft, jump, events }}
       fields={table.columns}
       sort={view.query.sort}
       onSort={view.setSort}

@@ -1,6 +1,8 @@
 import { useEffect, useMemo } from 'react';
 import { referenceOf } from '../../service/references.ts';
 import type { TableSchema } from '../../service/schema.ts';
+import { session } from '../../service/session-token.ts';
+import { useStore } from '../../service/store.ts';
 import type { Connection } from '../../shell/connection.ts';
 import { useDatabase } from '../../shell/database-context.tsx';
 import { followAddress } from './follow-address.ts';
@@ -15,14 +17,14 @@ export function useRowWindow(
   query: GridQuery,
   connection: Connection | null,
 ): RowWindow {
-  const rows = useMemo(
-    () => new RowWindow(database, query, connection),
-    [database, query, connection],
-  );
+  const who = useStore(session);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: somebody else may see other rows
+  const rows = useMemo(() => new RowWindow(database, query), [database, query, who]);
   useEffect(() => {
     rows.open();
     return () => rows.close();
   }, [rows]);
+  useEffect(() => rows.follow(connection), [rows, connection]);
   return rows;
 }
 
