@@ -24,6 +24,8 @@ export const migrationLimits = {
   migrationInlineBytes: 8 * mebibyte,
   /** Rows of each table that a trial shows, with what became of them. */
   trialSamplesMax: 3,
+  /** Rows that a trial compares with what comes of them there and back. */
+  trialComparedRowsMax: 50_000,
   /** Between two reports on how far it is. */
   migrationReportMillis: 200,
   /** Between two lines about that in the log of the database. */

@@ -6,51 +6,74 @@ import {
   nullable,
   number,
   object,
+  optional,
   type Shaped,
   string,
 } from '../values/json-shape.ts';
 
+const tables = list(
+  object({
+    before: nullable(string),
+    after: nullable(string),
+    rows_before: number,
+    rows_after: nullable(number),
+    samples: list(
+      object({
+        before: nullable(anything),
+        after: list(object({ table: string, row: nullable(anything) })),
+      }),
+    ),
+  }),
+);
+const conflicts = list(
+  object({
+    table: string,
+    constraint: string,
+    columns: list(string),
+    groups: list(object({ value: string, rows: number })),
+    more: number,
+  }),
+);
+const assertions = list(object({ migration: string, text: string, holds: boolean }));
+
+const triedBack = object({
+  possible: boolean,
+  reason: nullable(string),
+  tried: boolean,
+  migrations: list(string),
+  ...{ tables, conflicts, assertions },
+  lost: list(object({ table: string, column: nullable(string), rows: number })),
+  changed: nullable(list(object({ table: string, rows: number }))),
+  seconds: number,
+});
+
 /** What a publish would do to the rows of a database: see the HTTP reference, `trial`. */
 export const trialShape = object({
-  tables: list(
-    object({
-      before: nullable(string),
-      after: nullable(string),
-      rows_before: number,
-      rows_after: nullable(number),
-      samples: list(
-        object({
-          before: nullable(anything),
-          after: list(object({ table: string, row: nullable(anything) })),
-        }),
-      ),
-    }),
-  ),
-  conflicts: list(
-    object({
-      table: string,
-      constraint: string,
-      columns: list(string),
-      groups: list(object({ value: string, rows: number })),
-      more: number,
-    }),
-  ),
-  assertions: list(object({ migration: string, text: string, holds: boolean })),
+  ...{ tables, conflicts, assertions },
   failure: nullable(string),
   clients_disconnected: number,
   memory_bytes: number,
   seconds: number,
   online: boolean,
+  back: optional(nullable(triedBack)),
 });
 
 export type Trial = Shaped<typeof trialShape>;
 
 /** Shows what a trial run has found. */
 export function trialText(trial: Trial): string {
-  const { conflicts, assertions, failure } = trial;
+  const { failure, back = null } = trial;
   const lines = ['Tried on the rows of this moment, and thrown away:'];
-  lines.push(...trial.tables.flatMap((table) => tableLines(table, failure !== null)));
-  if (trial.tables.length === 0) lines.push('  no rows are touched');
+  lines.push(...wayLines(trial, failure !== null), '', needsText(trial));
+  if (failure !== null) lines.push('', `It would fail: ${failure}`);
+  if (back !== null) lines.push('', ...backLines(back));
+  return lines.join('\n');
+}
+
+function wayLines(way: Pick<Trial, 'tables' | 'conflicts' | 'assertions'>, hasFailed: boolean) {
+  const { tables, conflicts, assertions } = way;
+  const lines = tables.flatMap((table) => tableLines(table, hasFailed));
+  if (tables.length === 0) lines.push('  no rows are touched');
   if (conflicts.length > 0) lines.push('', 'Rows that are equal where none may be:');
   for (const { table, constraint, columns, groups, more } of conflicts) {
     lines.push(`  ${constraint}, [${columns.join(', ')}] of table ${table}`);
@@ -61,21 +84,48 @@ export function trialText(trial: Trial): string {
   for (const { migration, text, holds } of assertions) {
     lines.push(`  ${holds ? '✓' : '✗'} ${migration}: ${text}`);
   }
-  lines.push('', needsText(trial));
-  if (failure !== null) lines.push('', `It would fail: ${failure}`);
-  return lines.join('\n');
+  return lines;
+}
+
+/** What a roll back right afterwards would do. */
+function backLines(back: Shaped<typeof triedBack>): string[] {
+  const { possible, reason, tried, migrations, lost, changed } = back;
+  const names = migrations.join(', ');
+  const lines: string[] = [];
+  if (tried) {
+    lines.push(`Then the \`down\` steps of ${names} were tried on that, and thrown away:`);
+    lines.push(...wayLines(back, reason !== null), '');
+  }
+  if (possible) lines.push(tried ? 'Going back works.' : 'Going back would lose nothing.');
+  else if (reason !== null) lines.push(`Going back would fail: ${reason}`);
+  if (lost.length > 0) {
+    lines.push('Going back would lose:');
+    for (const { table, column, rows } of lost) {
+      const what = column === null ? '' : `column ${column} of `;
+      lines.push(`  ${what}table ${table}: ${rowCountText(rows)}`);
+    }
+  }
+  if (changed === null) lines.push('There are too many rows to compare those that come back.');
+  else if (tried && changed.length > 0) {
+    lines.push('Rows that do not come back as they are:');
+    lines.push(...changed.map(({ table, rows }) => `  ${table}: ${rowCountText(rows)}`));
+  } else if (tried && possible) lines.push('All rows come back as they are.');
+  return lines;
+}
+
+function rowCountText(count: number | null): string {
+  return count === 1 ? '1 row' : `${count ?? 0} rows`;
 }
 
 function tableLines(
   { before, after, samples, ...counts }: Trial['tables'][number],
   hasFailed: boolean,
 ): string[] {
-  const rows = (count: number | null) => (count === 1 ? '1 row' : `${count ?? 0} rows`);
   const { rows_before: were, rows_after: are } = counts;
   // Where it failed, nobody knows how many rows there would be.
-  if (before === null) return [`  ${after}: new${hasFailed ? '' : `, ${rows(are)}`}`];
+  if (before === null) return [`  ${after}: new${hasFailed ? '' : `, ${rowCountText(are)}`}`];
   const isOpen = hasFailed && after !== null;
-  const fate = isOpen ? '' : after === null ? ', dropped' : `, ${rows(are)} afterwards`;
+  const fate = isOpen ? '' : after === null ? ', dropped' : `, ${rowCountText(are)} afterwards`;
   const named = after === null || after === before ? before : `${before} → ${after}`;
   const shown = samples.flatMap((sample) => [
     `    ${rowText(sample.before)}`,
@@ -84,7 +134,7 @@ function tableLines(
       return `      → ${table === after ? '' : `${table} `}${rowText(row)}`;
     }),
   ]);
-  return [`  ${named}: ${rows(were)}${fate}`, ...shown];
+  return [`  ${named}: ${rowCountText(were)}${fate}`, ...shown];
 }
 
 function rowText(row: unknown): string {

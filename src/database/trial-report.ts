@@ -7,7 +7,8 @@ export interface TrialReport {
   readonly tables: readonly TrialTable[];
   /** Rows that the new unique constraints and keys do not allow. */
   readonly conflicts: readonly TrialConflict[];
-  /** Position of the last migration that the samples went through; below zero: there is none. */
+  /** Position of the last migration that the samples went through, or that is left when they go
+   * back; below zero: there is none. */
   readonly sampledTo: number;
   /** All assertions up to the first that could not be tried. */
   readonly assertions: readonly TrialAssertion[];
@@ -21,6 +22,31 @@ export interface TrialReport {
   readonly millis: number;
   /** True: rows are rewritten beside the turns, and writers stop at the end only. */
   readonly isOnline: boolean;
+  /** What the way back does to the result; `undefined`: no migration is applied, or it fails. */
+  readonly back: TrialBack | undefined;
+}
+
+/**
+ * The `down` steps, carried out on what a trial has made: tables before are those of the result.
+ */
+export interface TrialBack
+  extends Pick<TrialReport, 'tables' | 'conflicts' | 'sampledTo' | 'assertions' | 'millis'> {
+  /** False: nothing was carried out, and `failure` says why. */
+  readonly isTried: boolean;
+  /** The migrations that are undone, in that order. */
+  readonly migrations: readonly string[];
+  /** Why it is not possible to go back; `undefined`: it is. */
+  readonly failure: string | undefined;
+  /**
+   * Tables of now with rows that do not come back as they are; `undefined`: there are too many
+   * rows to compare them.
+   */
+  readonly changed: readonly ChangedRows[] | undefined;
+}
+
+export interface ChangedRows {
+  readonly table: string;
+  readonly rows: number;
 }
 
 export interface TrialTable {

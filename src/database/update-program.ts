@@ -144,10 +144,14 @@ export interface TriedUpdate {
  * The plan of an update that is only tried. Throws `Refusal`, and disposes the runner, if there is
  * none.
  */
-export function tryUpdate(core: DatabaseCore, loaded: LoadedProgram): TriedUpdate {
+export function tryUpdate(
+  core: DatabaseCore,
+  loaded: LoadedProgram,
+  isRollback?: boolean,
+): TriedUpdate {
   const { definition } = loaded;
   try {
-    const plan = requirePlan(core, definition);
+    const plan = requirePlan(core, definition, isRollback);
     const { catalog: before } = core.store;
     const catalog =
       plan.kind === 'declared' ? catalogAfter(plan, before) : catalogOf(definition, before);

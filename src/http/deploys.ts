@@ -1,4 +1,5 @@
 import { shownSchemaJson } from '../doors/shown-schema.ts';
+import { trialJson } from '../doors/trial-json.ts';
 import type { Deploy } from '../host/deployed/deploy.ts';
 import type { KnownDeploys } from '../host/deploys/deploy-list.ts';
 import { callerOf, type HttpContext, openTarget, targetOf } from './context.ts';
@@ -28,12 +29,13 @@ export async function deploySchema(exchange: Exchange, { host }: HttpContext): P
 
 /**
  * `POST /v1/database/:db/rollback`: puts the program of an earlier deploy back. With
- * `dry_run=true`, what that would do.
+ * `dry_run=true`, what that would do; with `trial=true`, also to the rows of this moment.
  */
 export async function rollBack(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const { query } = exchange;
   const number = query.count('deploy');
   const isDry = query.boolean('dry_run', false);
+  const isTried = query.boolean('trial', false);
   const permission = updatePermission(exchange);
   const message = query.string('message') ?? '';
   const by = callerOf(exchange);
@@ -41,7 +43,10 @@ export async function rollBack(exchange: Exchange, { host }: HttpContext): Promi
   if (isDry) {
     const { of, text, breaksClients, token } = await host.deploys.plan(by, database, number);
     const plan = { of: of.number, program: of.program, message: of.message, migrate_plan: text };
-    return json(200, JSON.stringify({ ...plan, break_clients: breaksClients, token }));
+    const planned = JSON.stringify({ ...plan, break_clients: breaksClients, token });
+    if (!isTried) return json(200, planned);
+    const trial = await host.deploys.trial(by, database, of, exchange.abandoned);
+    return json(200, `${planned.slice(0, -1)},"trial":${trialJson(trial)}}`);
   }
   const done = await host.deploys.rollBack(by, database, { number, message, ...permission });
   const { deploy, of, static: files } = done;

@@ -1,9 +1,9 @@
+import { trialJson } from '../doors/trial-json.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import type { PlanOutcome, ProgramSource } from '../host/supervision/database-handle.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, json, type Reply } from './exchange.ts';
 import { programKind } from './publish.ts';
-import { trialJson } from './trial-json.ts';
 
 /**
  * `POST /v1/database/:db/pre_publish`: what a publish would do. `trial=true`: to the rows of this

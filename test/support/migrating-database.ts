@@ -337,11 +337,13 @@ class TestRunner implements ModuleRunner {
 
   #at: number | undefined;
 
-  #rows({ table, rows, count, store, last }: Extract<MigrationCall, { kind: 'rows' }>) {
+  #rows(call: Extract<MigrationCall, { kind: 'rows' }>) {
+    const { table, rows, count, store, direction, first, last } = call;
     const { migrations } = this.#definition;
-    const after = migrations[last + 1]?.from ?? this.#definition;
+    const from = migrations[direction === 'down' ? first : last + 1]?.from;
+    const after = from ?? this.#definition;
     const types = new Map(fullTablesOf(after).map((full) => [full.table.name, full]));
-    const from = present(store.tableByName(`old.${table}`), `old.${table}`);
+    const source = present(store.tableByName(`old.${table}`), `old.${table}`);
     let hasRead = false;
     const old = (name: string): Row[] => {
       hasRead = true;
@@ -350,8 +352,8 @@ class TestRunner implements ModuleRunner {
     const made = new Map<string, { parts: Uint8Array[]; count: number }>();
     let at = 0;
     for (this.#at = 0; this.#at < count; this.#at++) {
-      const end = from.shape.endOfRow(rows, at, rows.length);
-      const row = decodeValue(from.rowType, rows.slice(at, end), from.types) as Row;
+      const end = source.shape.endOfRow(rows, at, rows.length);
+      const row = decodeValue(source.rowType, rows.slice(at, end), source.types) as Row;
       at = end;
       const gives = present(this.#program.code?.rows, 'code for rows')(table, row, old);
       for (const [name, given] of Object.entries(gives)) {

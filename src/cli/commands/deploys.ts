@@ -1,9 +1,19 @@
 import type { Command } from 'commander';
-import { boolean, number, object, type Shaped, string, word } from '../../values/json-shape.ts';
+import {
+  boolean,
+  number,
+  object,
+  optional,
+  type Shaped,
+  string,
+  word,
+} from '../../values/json-shape.ts';
 import { type Api, databasePath, readAnswer } from '../api.ts';
 import { type ChosenDatabase, onlyDatabase } from '../database-argument.ts';
 import { deployList, deployText, type ListedDeploy } from '../deploys.ts';
 import { CliError, confirm, type Io } from '../io.ts';
+import { trialShape, trialText } from '../plan-report.ts';
+import { shownPlanText } from '../prepare-update.ts';
 import { Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
@@ -52,6 +62,8 @@ function tableOf(deploys: readonly ListedDeploy[], running: number | null): stri
 }
 
 interface RollbackFlags {
+  readonly plan?: boolean;
+  readonly json?: boolean;
   readonly message?: string;
   readonly breakClients?: boolean;
 }
@@ -63,7 +75,10 @@ const plannedShape = object({
   migrate_plan: string,
   break_clients: boolean,
   token: string,
+  trial: optional(trialShape),
 });
+
+type Planned = Shaped<typeof plannedShape>;
 
 const doneShape = object({
   deploy: number,
@@ -77,6 +92,8 @@ function addRollback(program: Command, io: Io): void {
   withYes(withServer(program.command('rollback [database] [deploy]')))
     .option('-m, --message <text>', 'what it is for, as `deploys` lists it')
     .option('--break-clients', 'do not ask before a change that disconnects clients')
+    .option('--plan', 'try it on the rows of this moment, show what becomes of them, and stop')
+    .option('--json', 'with --plan: print JSON')
     .description('put the program of an earlier deploy back: of the one before, or of this number')
     .action(
       async (
@@ -89,7 +106,14 @@ function addRollback(program: Command, io: Io): void {
         const { chosen, deploy } = targetOf(session, first, second);
         const { database, server } = chosen;
         const api = await session.apiWithIdentity(server);
-        const plan = await planOf(api, database, deploy);
+        if (flags.json === true && flags.plan !== true) {
+          throw new CliError('--json needs --plan', 2);
+        }
+        const plan = await planOf(api, database, deploy, flags.plan === true);
+        if (flags.plan === true) {
+          showRollback(io, plan, flags.json === true);
+          return;
+        }
         if (!(await isWanted(session, database, plan, flags))) throw new CliError(abortedText);
         io.out('Rolling back...');
         const done = await rollBack(api, database, plan, flags);
@@ -118,20 +142,23 @@ function targetOf(
   return { chosen: onlyDatabase(session, first), deploy: second };
 }
 
-function planOf(api: Api, database: string, deploy: string | undefined) {
-  const query = new URLSearchParams({ dry_run: 'true', ...(deploy !== undefined && { deploy }) });
+function planOf(api: Api, database: string, deploy: string | undefined, isTried: boolean) {
+  const query = new URLSearchParams({
+    ...{ dry_run: 'true', ...(isTried && { trial: 'true' }) },
+    ...(deploy !== undefined && { deploy }),
+  });
   return api.json('POST', databasePath(database, `/rollback?${query}`), plannedShape);
 }
 
 async function isWanted(
   session: Session,
   database: string,
-  { of, program, message, migrate_plan: plan, break_clients: breaks }: Shaped<typeof plannedShape>,
+  planned: Planned,
   { breakClients }: RollbackFlags,
 ): Promise<boolean> {
   const { io } = session;
-  const said = message === '' ? '' : `, "${message}"`;
-  io.out(`Deploy ${of}, program ${program.slice(0, 12)}${said}`);
+  const { of, migrate_plan: plan, break_clients: breaks } = planned;
+  io.out(deployLine(planned));
   if (plan !== '') io.out(plan);
   if (breaks && breakClients !== true) {
     const question = 'The above changes will BREAK existing clients. Do you want to proceed?';
@@ -141,12 +168,23 @@ async function isWanted(
   return confirm(io, question, session.answersYes('rollback'), abortedText);
 }
 
-function rollBack(
-  api: Api,
-  database: string,
-  { of, token }: Shaped<typeof plannedShape>,
-  { message }: RollbackFlags,
-) {
+function deployLine({ of, program, message }: Planned): string {
+  return `Deploy ${of}, program ${program.slice(0, 12)}${message === '' ? '' : `, "${message}"`}`;
+}
+
+/** Throws where it would fail, after it has shown why. */
+function showRollback(io: Io, planned: Planned, isJson: boolean): void {
+  const { trial, migrate_plan: plan } = planned;
+  const succeeds = trial === undefined || trial.failure === null;
+  if (isJson) io.outAsIs(JSON.stringify({ ...planned, succeeds }, null, 2));
+  else {
+    const tried = trial === undefined ? [] : [trialText(trial)];
+    io.out([deployLine(planned), shownPlanText(plan), ...tried].join('\n\n'));
+  }
+  if (!succeeds) throw new CliError('This rollback would fail. Nothing was changed.');
+}
+
+function rollBack(api: Api, database: string, { of, token }: Planned, { message }: RollbackFlags) {
   const query = new URLSearchParams({
     ...{ deploy: String(of), policy: 'BreakClients', token },
     ...(message !== undefined && { message }),

@@ -5,6 +5,7 @@ import { encodeCatalog } from '../../schema/catalog-codec.ts';
 import { catalogOfStage } from '../../schema/catalog-of-stage.ts';
 import type { DeclaredPlan, PlannedStage } from '../../schema/declared-plan.ts';
 import { MigrationError } from '../../store/migrate.ts';
+import type { Store } from '../../store/store.ts';
 import { bytesText } from '../../values/bytes-text.ts';
 import { asCaller } from '../../values/identity-roles.ts';
 import type { DatabaseCore } from '../core.ts';
@@ -25,6 +26,15 @@ export interface MigrationRunOptions
   readonly calling: () => void;
   /** True if nothing is to be swapped in, so that nothing is logged. */
   readonly isTrial?: boolean;
+  /** What it begins with, if not with the tables that serve. */
+  readonly made?: MadeTables;
+}
+
+/** The tables that another run has made, which serve nobody. */
+export interface MadeTables {
+  readonly store: Store;
+  /** Called when the rest is done at once: the tables that stay may have changed meanwhile. */
+  readonly renewed: () => Store;
 }
 
 /**
@@ -44,12 +54,18 @@ export class MigrationRun {
   #writer: StagedWriter | undefined;
   /** Rows that the program takes at once, so that a batch is a part of a slice. */
   #batchRows: number;
+  /** The rows of the last stage that was completed. */
+  #completed: StageRows | undefined;
 
   constructor(core: DatabaseCore, options: MigrationRunOptions) {
     this.#core = core;
     this.#options = options;
     this.#batchRows = Math.min(firstBatchRows, core.migrationSizes.batchRows);
-    this.rowCount = rewrittenRows(core, this.#firstStage);
+    this.rowCount = rewrittenRows(this.#store, this.#firstStage);
+  }
+
+  get #store(): Store {
+    return this.#options.made?.store ?? this.#core.store;
   }
 
   /** True if its rows are to be taken beside the turns. */
@@ -76,7 +92,8 @@ export class MigrationRun {
   /** Begins to follow the tables. Called between transactions. */
   begin(): void {
     assert(this.#rows === undefined, 'a migration begins once');
-    const { store, log } = this.#core;
+    const { log } = this.#core;
+    const store = this.#store;
     const stage = this.#firstStage;
     const catalog = catalogOfStage(stage, store.catalog);
     if (this.#options.isTrial !== true)
@@ -142,16 +159,33 @@ export class MigrationRun {
 
   /** Like `complete`, but returns the tables that were made. */
   finish(): Workshop {
-    const { plan, runner, timestampMicros, calling, samples, onAssertion, goesOn } = this.#options;
-    const { store, owner, clock, statementMillisMax } = this.#core;
-    const workshop = new Workshop({
-      ...{ serving: store, runner, calling, samples, onAssertion, goesOn: goesOn ?? false },
+    const { plan, made } = this.#options;
+    const workshop = this.#workshopOver(made?.renewed() ?? this.#core.store);
+    for (const stage of plan.stages) this.#complete(workshop, stage);
+    return workshop;
+  }
+
+  /**
+   * What `finish` has made, with the tables of this moment where it keeps them. Only for plans of
+   * one stage without whole steps, whose rows depend on nothing else.
+   */
+  finishAgain(): Workshop {
+    const workshop = this.#workshopOver(this.#core.store);
+    const catalog = catalogOfStage(this.#firstStage, workshop.store.catalog);
+    const rows = present(this.#completed, 'the rows of a migration that is finished');
+    workshop.complete(this.#firstStage, rows, catalog, true);
+    return workshop;
+  }
+
+  #workshopOver(serving: Store): Workshop {
+    const { runner, timestampMicros, calling, samples, onAssertion, goesOn } = this.#options;
+    const { owner, clock, statementMillisMax } = this.#core;
+    return new Workshop({
+      ...{ serving, runner, calling, samples, onAssertion, goesOn: goesOn ?? false },
       ...{ owner: asCaller(owner), nowMicros: timestampMicros, millisMax: statementMillisMax },
       now: () => clock.monotonicMillis(),
       grown: (rowBytes) => this.#requireQuota(rowBytes),
     });
-    for (const stage of plan.stages) this.#complete(workshop, stage);
-    return workshop;
   }
 
   /** Rows that are too many are not made to the end. */
@@ -167,6 +201,7 @@ export class MigrationRun {
     rows.finish();
     const catalog = catalogOfStage(stage, workshop.store.catalog);
     workshop.complete(stage, rows, catalog, online !== undefined);
+    this.#completed = rows;
   }
 
   /** The rows that were taken beside the turns; `undefined`: it has to begin again. */
@@ -192,7 +227,7 @@ export class MigrationRun {
 
 const firstBatchRows = 32;
 
-function rewrittenRows({ store }: DatabaseCore, { tables }: PlannedStage): number {
+function rewrittenRows(store: Store, { tables }: PlannedStage): number {
   return tables.reduce((sum, table) => {
     if (table.kind !== 'rewrite') return sum;
     return sum + (store.tableByName(table.before)?.rowCount ?? 0);
@@ -208,19 +243,27 @@ export function requireMemory(
   plan: DeclaredPlan,
   freeBytes: number,
 ): void {
+  const message = memoryFault(store, plan, freeBytes);
+  if (message !== undefined) throw new Refusal({ code: 'migration.failed', message });
+}
+
+/** Why there is not enough memory; `undefined`: there is. `store`: what it begins with. */
+export function memoryFault(
+  store: Store,
+  plan: DeclaredPlan,
+  freeBytes: number,
+): string | undefined {
   const needed = neededBytes(store, plan);
-  if (needed <= freeBytes) return;
-  throw new Refusal({
-    code: 'migration.failed',
-    message:
-      `The migration needs about ${bytesText(needed)} of memory, because the tables that it ` +
-      `rewrites exist twice for a while, and ${bytesText(freeBytes)} are free. Free memory, or ` +
-      'divide the migration into several that rewrite fewer tables each',
-  });
+  if (needed <= freeBytes) return undefined;
+  return (
+    `The migration needs about ${bytesText(needed)} of memory, because the tables that it ` +
+    `rewrites exist twice for a while, and ${bytesText(freeBytes)} are free. Free memory, or ` +
+    'divide the migration into several that rewrite fewer tables each'
+  );
 }
 
 /** Bytes of the tables that are rewritten, or that a `run` gets copies of. */
-export function neededBytes(store: DatabaseCore['store'], { stages }: DeclaredPlan): number {
+export function neededBytes(store: Store, { stages }: DeclaredPlan): number {
   const [first] = stages;
   const isCopied = stages.some(({ whole }) => whole.some(({ kind }) => kind === 'run'));
   let bytes = 0;

@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts';
 import type { MigratedRows } from '../../module/migration-call.ts';
-import type { DeclaredPlan } from '../../schema/declared-plan.ts';
+import type { DeclaredPlan, PlannedStage } from '../../schema/declared-plan.ts';
 import type { MigrationStep } from '../../schema/migration-steps.ts';
 import type { PlannedTable } from '../../schema/planned-table.ts';
 import { ConflictError, type Migration, MigrationError } from '../../store/migrate.ts';
@@ -28,15 +28,16 @@ export class Trial {
   readonly #samples = new Map<string, TrialSample[]>();
   readonly #assertions: TrialAssertion[] = [];
 
-  constructor(core: DatabaseCore, { plan, broken, made }: TriedUpdate) {
+  /** `store`: the tables that it begins with. */
+  constructor(core: DatabaseCore, { plan, broken, made }: TriedUpdate, store = core.store) {
     this.#core = core;
     const declared = plan.kind === 'declared' ? plan : undefined;
     this.#plan = declared;
     this.#plain = plan.kind === 'automatic' ? { steps: plan.steps, made } : undefined;
     this.#broken = broken;
     this.#startedAt = core.clock.monotonicMillis();
-    this.#before = rowCounts(core.store);
-    this.#memoryBytes = declared === undefined ? 0 : neededBytes(core.store, declared);
+    this.#before = rowCounts(store);
+    this.#memoryBytes = declared === undefined ? 0 : neededBytes(store, declared);
   }
 
   /** What a row of a table gave; false if no more are wanted of that table. */
@@ -70,7 +71,7 @@ export class Trial {
       refuted && `Migration ${refuted.migration}, assert: it does not hold: ${refuted.text}`;
     return {
       tables: this.#tables(after),
-      sampledTo: this.#plan?.stages[0]?.last ?? -1,
+      sampledTo: sampledTo(this.#plan?.stages[0]),
       conflicts: failure instanceof ConflictError ? failure.conflicts : [],
       assertions: this.#assertions,
       failure: failure?.message ?? refutedText,
@@ -78,6 +79,7 @@ export class Trial {
       memoryBytes: this.#memoryBytes,
       millis: this.#core.clock.monotonicMillis() - this.#startedAt,
       isOnline,
+      back: undefined,
     };
   }
 
@@ -97,6 +99,7 @@ export class Trial {
       memoryBytes: rewritten.reduce((sum, bytes) => sum + bytes, 0),
       millis: this.#core.clock.monotonicMillis() - this.#startedAt,
       isOnline: false,
+      back: undefined,
     };
   }
 
@@ -129,6 +132,12 @@ export class Trial {
     }
     return [...tables].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, table]) => table);
   }
+}
+
+/** On the way back, rows come to be those from before a migration. */
+function sampledTo(stage: PlannedStage | undefined): number {
+  if (stage === undefined) return -1;
+  return stage.direction === 'down' ? stage.first - 1 : stage.last;
 }
 
 interface PlainTrial {

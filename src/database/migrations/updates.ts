@@ -24,6 +24,7 @@ import {
 import { MigrationRun, requireMemory } from './migration-run.ts';
 import { NeedsStandstill } from './stage-rows.ts';
 import { Trial } from './trial.ts';
+import { TrialRun } from './trial-run.ts';
 
 /** An update whose program was loaded. */
 export interface PreparedUpdate {
@@ -141,7 +142,7 @@ export class Updates {
       if (plan.kind === 'declared') this.#requireMemory(work, plan);
       const run = plan.kind === 'declared' ? this.#runOf(work, plan) : undefined;
       if (run?.isLarge !== true) return this.#apply(allowed);
-      return this.#begin({ work, run, allowed });
+      return this.#begin({ isTrial: false, work, run, allowed });
     } catch (error) {
       return refusedReply(error);
     }
@@ -157,13 +158,17 @@ export class Updates {
     this.#owner.begin(ticket, results.length);
     try {
       running.run.slice();
-      if (running.run.isReady) results.push({ ticket, reply: this.#finish(running, results) });
-      else this.#report(running, results);
+      if (!running.run.isReady) this.#report(running, results);
+      else this.#answer(ticket, this.#finish(running, results), results);
     } catch (error) {
-      results.push({ ticket, reply: this.#failed(running, error, results) });
+      this.#answer(ticket, this.#failed(running, error, results), results);
     }
     this.#rest(now);
     return true;
+  }
+
+  #answer(ticket: Ticket, reply: DatabaseReply | undefined, results: TurnResult[]): void {
+    if (reply !== undefined) results.push({ ticket, reply });
   }
 
   /** The one who has asked for it is gone, or wants it no more. */
@@ -204,14 +209,8 @@ export class Updates {
     return update;
   }
 
-  #runOf(work: PreparedUpdate, plan: DeclaredPlan, trial?: Trial): MigrationRun {
-    const options = runOptionsOf(this.#core, this.#updateOf(work, []), plan);
-    if (trial === undefined) return new MigrationRun(this.#core, options);
-    return new MigrationRun(this.#core, {
-      ...options,
-      ...{ samples: trial, isTrial: true, goesOn: true },
-      onAssertion: (id, text, holds) => trial.asserted(id, text, holds),
-    });
+  #runOf(work: PreparedUpdate, plan: DeclaredPlan): MigrationRun {
+    return new MigrationRun(this.#core, runOptionsOf(this.#core, this.#updateOf(work, []), plan));
   }
 
   #requireMemory({ loaded }: PreparedUpdate, plan: DeclaredPlan): void {
@@ -237,35 +236,40 @@ export class Updates {
   }
 
   #try(work: PreparedUpdate): DatabaseReply | undefined {
-    const tried = tryUpdate(this.#core, work.loaded);
+    const { loaded, request } = work;
+    const tried = tryUpdate(this.#core, loaded, request.permission.isRollback);
     const { plan } = tried;
-    const trial = new Trial(this.#core, tried);
-    if (plan.kind === 'declared') this.#requireMemory(work, plan);
-    const run = plan.kind === 'declared' ? this.#runOf(work, plan, trial) : undefined;
-    if (run === undefined || !run.isLarge) return this.#tried({ work, run, trial });
-    return this.#begin({ work, run, trial });
+    if (plan.kind === 'automatic') {
+      loaded.runner.dispose();
+      return { kind: 'tried', report: new Trial(this.#core, tried).report({}, false) };
+    }
+    this.#requireMemory(work, plan);
+    const run = new TrialRun(this.#core, { tried, plan, update: this.#updateOf(work, []) });
+    const trying = { work, run, isTrial: true } as const;
+    return run.isLarge ? this.#begin(trying) : this.#tried(trying);
   }
 
-  #tried({ work, run, trial }: TryRunning | SmallTry): DatabaseReply {
-    const isOnline = run?.isLarge === true;
+  /** `undefined`: it goes on beside the turns. */
+  #tried(trying: TryRunning): DatabaseReply | undefined {
+    const { run, work } = trying;
     try {
-      const workshop = run?.finish();
-      if (workshop === undefined) return { kind: 'tried', report: trial.report({}, isOnline) };
-      const overQuota = this.#core.quota.faultOfRows(this.#core, workshop.rowBytes);
-      const failure = overQuota === undefined ? {} : { failure: new Error(overQuota) };
-      return { kind: 'tried', report: trial.report({ workshop, ...failure }, isOnline) };
-    } catch (failure) {
-      if (!(failure instanceof MigrationError)) throw failure;
-      return { kind: 'tried', report: trial.report({ failure }, isOnline) };
-    } finally {
-      run?.cancel();
+      const report = run.finish();
+      if (report === undefined) {
+        this.#running = trying;
+        return undefined;
+      }
       work.loaded.runner.dispose();
+      return { kind: 'tried', report };
+    } catch (error) {
+      run.cancel();
+      work.loaded.runner.dispose();
+      throw error;
     }
   }
 
-  #finish(running: Running, results: TurnResult[]): DatabaseReply {
+  #finish(running: Running, results: TurnResult[]): DatabaseReply | undefined {
     this.#running = undefined;
-    if ('trial' in running) return this.#tried(running);
+    if (running.isTrial) return this.#tried(running);
     // Results of reads that end come first.
     const { update, plan } = running.allowed;
     const allowed = {
@@ -275,7 +279,7 @@ export class Updates {
     return this.#apply(allowed, running.run);
   }
 
-  #failed(running: Running, error: unknown, results: TurnResult[]): DatabaseReply {
+  #failed(running: Running, error: unknown, results: TurnResult[]): DatabaseReply | undefined {
     const isOpen = this.#running === running;
     this.#running = undefined;
     if (!isOpen) return refusedReply(error);
@@ -283,10 +287,9 @@ export class Updates {
       running.run.cancel();
       return this.#catching(() => this.#finish(running, results));
     }
-    if ('trial' in running && error instanceof MigrationError) {
-      running.run.cancel();
+    if (running.isTrial && error instanceof MigrationError) {
       running.work.loaded.runner.dispose();
-      return { kind: 'tried', report: running.trial.report({ failure: error }, true) };
+      return { kind: 'tried', report: running.run.failed(error) };
     }
     running.run.cancel();
     running.work.loaded.runner.dispose();
@@ -297,7 +300,7 @@ export class Updates {
     );
   }
 
-  #catching(work: () => DatabaseReply): DatabaseReply {
+  #catching(work: () => DatabaseReply | undefined): DatabaseReply | undefined {
     try {
       return work();
     } catch (error) {
@@ -339,14 +342,20 @@ export class Updates {
   }
 }
 
-interface RunningParts {
+interface ApplyRunning {
+  readonly isTrial: false;
   readonly work: PreparedUpdate;
   readonly run: MigrationRun;
+  readonly allowed: AllowedUpdate;
 }
 
-type Running = (RunningParts & { readonly allowed: AllowedUpdate }) | TryRunning;
-type TryRunning = RunningParts & { readonly trial: Trial };
-type SmallTry = Omit<TryRunning, 'run'> & { readonly run: MigrationRun | undefined };
+interface TryRunning {
+  readonly isTrial: true;
+  readonly work: PreparedUpdate;
+  readonly run: TrialRun;
+}
+
+type Running = ApplyRunning | TryRunning;
 
 const runningText =
   'Another publish is under way for this database: its migration rewrites rows. ' +

@@ -446,10 +446,20 @@ function isWatch(json: unknown): boolean {
 }
 
 /** Only shown; its rows are read with the types that they are said to have. */
-function isTrialReport({ tables, conflicts, assertions, ...rest }: Fields): boolean {
-  const { sampledTo, clients, isOnline } = rest;
-  const areLists = [tables, conflicts, assertions].every(Array.isArray);
-  return areLists && isNumber(sampledTo) && isAmount(clients) && typeof isOnline === 'boolean';
+function isTrialReport({ back, ...forth }: Fields): boolean {
+  const { clients, isOnline } = forth;
+  const isBack = back === undefined || (areFields(back) && isTrialBack(back));
+  return isTriedWay(forth) && isBack && isAmount(clients) && typeof isOnline === 'boolean';
+}
+
+function isTriedWay({ tables, conflicts, assertions, sampledTo }: Fields): boolean {
+  return [tables, conflicts, assertions].every(Array.isArray) && isNumber(sampledTo);
+}
+
+function isTrialBack({ isTried, migrations, changed, ...way }: Fields): boolean {
+  const areIds = Array.isArray(migrations) && migrations.every(isString);
+  const isCompared = changed === undefined || Array.isArray(changed);
+  return isTriedWay(way) && typeof isTried === 'boolean' && areIds && isCompared;
 }
 
 function isMigrationProgress({ table, done, total }: Fields): boolean {

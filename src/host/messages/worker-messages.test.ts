@@ -52,6 +52,15 @@ const trialReport: TrialReport = {
   sampledTo: 1,
   assertions: [{ migration: '0001-a', text: 'b', holds: false }],
   ...{ failure: 'c', clients: 2, memoryBytes: 3, millis: 4, isOnline: true },
+  back: {
+    ...{ tables: [], conflicts: [], sampledTo: -1, assertions: [], millis: 5 },
+    ...{
+      isTried: true,
+      migrations: ['0001-a'],
+      failure: undefined,
+      changed: [{ table: 't', rows: 2 }],
+    },
+  },
 };
 
 function requestsIn(batch: Batch): TicketedRequest[] {

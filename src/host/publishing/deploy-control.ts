@@ -20,6 +20,7 @@ import { noSuchDatabase } from '../registry/resolve-target.ts';
 import type { StaticChoice } from '../sites/site.ts';
 import type { Sites } from '../sites/sites.ts';
 import type { ProgramSource, UpdatePermission } from '../supervision/database-handle.ts';
+import type { PlanTrial } from './plan-control.ts';
 import type { Publisher } from './publish.ts';
 
 export interface DeployControlOptions {
@@ -113,6 +114,29 @@ export class DeployControl {
     const of = await this.#chosen(identity, number);
     const program = await this.#programOf(record, of);
     return { of, ...(await this.#planned(record, of, program)) };
+  }
+
+  /**
+   * Carries out what `plan` has found, on the rows of this moment, and throws it away. `signal`
+   * cancels that.
+   */
+  async trial(
+    by: HostCaller,
+    { identity }: Target,
+    { number }: Deploy,
+    signal: AbortSignal,
+  ): Promise<PlanTrial> {
+    const { access, running } = this.#options;
+    const record = this.#record(identity);
+    access.require(by, record, 'update');
+    const program = await this.#programOf(record, await this.#chosen(identity, number));
+    const { handle } = running.entry(identity);
+    const { definition: old, applied = [] } = await handle.describe();
+    const earlier = definitionOf(await running.examine(identity, program));
+    const report = await handle.trial(program, signal, true);
+    const isDeclared = planBack(old, earlier, applied).kind === 'declared';
+    const sampled = (isDeclared && old.migrations[report.sampledTo + 1]?.from) || earlier;
+    return { report, old, sampled, back: undefined };
   }
 
   /**

@@ -114,9 +114,10 @@ export interface DatabaseHandle {
   ): Promise<UpdateOutcome>;
   /**
    * Carries out what publishing `program` would do to the rows of this moment, and throws it away.
-   * Rejects with `Refusal` if the plan is refused, or when `signal` cancels it.
+   * Rejects with `Refusal` if the plan is refused, or when `signal` cancels it. `isRollback`: the
+   * program is an earlier one, and migrations that it lacks are undone.
    */
-  trial(program: ProgramSource, signal?: AbortSignal): Promise<TrialReport>;
+  trial(program: ProgramSource, signal?: AbortSignal, isRollback?: boolean): Promise<TrialReport>;
   /** The program that is running. */
   program(): Promise<ProgramSource>;
   /** Counters for metrics; never waits for the database. */

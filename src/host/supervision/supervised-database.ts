@@ -322,9 +322,9 @@ export class SupervisedDatabase implements DatabaseHandle {
     return updateOutcome({ reply, durable, describe: () => this.describe(), nextHash });
   }
 
-  async trial(program: ProgramSource, signal?: AbortSignal): Promise<TrialReport> {
+  async trial(program: ProgramSource, signal?: AbortSignal, back?: boolean): Promise<TrialReport> {
     await this.#options.examine(program);
-    const reply = await this.#cancelable(trialOf(program), false, signal).catch(failTrial);
+    const reply = await this.#cancelable(trialOf(program, back), false, signal).catch(failTrial);
     assert(reply.kind === 'tried', 'a trial is answered by its report');
     return reply.report;
   }

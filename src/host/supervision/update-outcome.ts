@@ -16,8 +16,8 @@ export interface SubmittedUpdate {
 }
 
 /** A trial changes nothing, so nothing has to be allowed. */
-export function trialOf(program: ProgramSource): UpdateRequest {
-  const permission = { policy: 'compatible', token: undefined } as const;
+export function trialOf(program: ProgramSource, isRollback = false): UpdateRequest {
+  const permission = { policy: 'compatible', token: undefined, isRollback } as const;
   return { kind: 'update', program, permission, isTrial: true };
 }
 

@@ -50,6 +50,22 @@ it('[living 5.10] a trial is JSON with rows before and after by their own defini
       memoryBytes: 4096,
       millis: 1.5,
       isOnline: false,
+      back: undefined,
+    },
+    back: {
+      ...{ from: next, sampled: old, reason: undefined, losses: [] },
+      report: {
+        ...{ isTried: true, migrations: ['0001-x'], conflicts: [], assertions: [], sampledTo: -1 },
+        ...{ failure: undefined, changed: undefined, millis: 2 },
+        tables: [
+          {
+            ...{ before: 'person', after: 'user', rowsBefore: 2, rowsAfter: 2 },
+            samples: [
+              { before: person('Ada', 36), after: [{ table: 'user', row: user(1n, 'Ada') }] },
+            ],
+          },
+        ],
+      },
     },
   });
   expect(JSON.parse(json)).toEqual({
@@ -75,5 +91,20 @@ it('[living 5.10] a trial is JSON with rows before and after by their own defini
     memory_bytes: 4096,
     seconds: 0.002,
     online: false,
+    back: {
+      ...{ possible: true, reason: null, tried: true, migrations: ['0001-x'] },
+      tables: [
+        {
+          ...{ before: 'person', after: 'user', rows_before: 2, rows_after: 2 },
+          samples: [
+            {
+              before: { name: 'Ada', age: 36 },
+              after: [{ table: 'user', row: { id: 1, name: 'Ada' } }],
+            },
+          ],
+        },
+      ],
+      ...{ conflicts: [], assertions: [], lost: [], changed: null, seconds: 0.002 },
+    },
   });
 });

@@ -1,4 +1,5 @@
-import type { TrialReport, TrialSample, TrialTable } from '../database/trial-report.ts';
+import type { TrialSample, TrialTable } from '../database/trial-report.ts';
+import type { PlanTrial, TriedBack } from '../host/publishing/plan-control.ts';
 import { limits } from '../limits.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { fullTablesOf } from '../schema/flatten.ts';
@@ -6,29 +7,53 @@ import { BinaryReader } from '../values/binary-reader.ts';
 import { encodedToJson } from '../values/json.ts';
 import type { ProductType, Typespace } from '../values/type.ts';
 
-/** A trial, with what is needed to show its rows. */
-export interface ShownTrial {
-  readonly report: TrialReport;
-  readonly old: ModuleDefinition;
-  /** The definition that the rows of the samples have come to. */
-  readonly sampled: ModuleDefinition;
-}
-
 /** The account of a trial run as JSON; rows are objects in the plain form. */
-export function trialJson({ report, old, sampled }: ShownTrial): string {
-  const [before, after] = [new RowTexts(old), new RowTexts(sampled)];
+export function trialJson({ report, old, sampled, back }: PlanTrial): string {
   const { conflicts, assertions, failure, clients, memoryBytes, millis, isOnline } = report;
-  const tables = report.tables.map((table) => tableJson(table, before, after));
+  const tables = tablesJson(report.tables, old, sampled);
   const rest = {
     conflicts,
     assertions,
     failure: failure ?? null,
     clients_disconnected: clients,
     memory_bytes: memoryBytes,
-    seconds: Math.ceil(millis) / 1000,
+    seconds: secondsOf(millis),
     online: isOnline,
   };
-  return `{"tables":[${tables.join(',')}],${JSON.stringify(rest).slice(1)}`;
+  const backJson = back === undefined ? 'null' : triedBackJson(back);
+  return `{"tables":${tables},${JSON.stringify(rest).slice(1, -1)},"back":${backJson}}`;
+}
+
+function triedBackJson({ report, reason, losses, from, sampled }: TriedBack): string {
+  const { tables = [], migrations = [], conflicts = [], assertions = [] } = report ?? {};
+  const head = {
+    possible: reason === undefined && losses.length === 0,
+    reason: reason?.trim() ?? null,
+    tried: report?.isTried === true,
+    migrations,
+  };
+  const rest = {
+    conflicts,
+    assertions,
+    lost: losses.map(({ table, column = null, rowCount: rows }) => ({ table, column, rows })),
+    changed: report === undefined ? [] : (report.changed ?? null),
+    seconds: secondsOf(report?.millis ?? 0),
+  };
+  const shown = tablesJson(tables, from, sampled);
+  return `${JSON.stringify(head).slice(0, -1)},"tables":${shown},${JSON.stringify(rest).slice(1)}`;
+}
+
+function secondsOf(millis: number): number {
+  return Math.ceil(millis) / 1000;
+}
+
+function tablesJson(
+  tables: readonly TrialTable[],
+  old: ModuleDefinition,
+  sampled: ModuleDefinition,
+): string {
+  const [before, after] = [new RowTexts(old), new RowTexts(sampled)];
+  return `[${tables.map((table) => tableJson(table, before, after)).join(',')}]`;
 }
 
 function tableJson(table: TrialTable, before: RowTexts, after: RowTexts): string {
