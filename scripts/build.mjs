@@ -1,6 +1,7 @@
 // Compiles `src` to `dist`: JavaScript, type declarations and source maps, file by file, and for
-// clients CommonJS; what modules import and what is started often becomes a few files; and the web console. A build that fails leaves the old
-// `dist`: the new one is made beside it and put in its place at the end.
+// clients CommonJS; what modules import and what is started often becomes a few files; and the web
+// console. A build that fails leaves the old `dist`: the new one is made beside it and put in its
+// place at the end.
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';

@@ -10,7 +10,6 @@ import {
 } from '../../codegen/migration-changes.ts';
 import type { MigrationFile } from '../../codegen/migration-file.ts';
 import { definitionFromSchema } from '../../codegen/schema-document.ts';
-import type { ModuleDefinition } from '../../schema/definition.ts';
 import type { Api } from '../api.ts';
 import { CliError } from '../io.ts';
 import { migrationIds, nextMigrationId } from '../migration-files.ts';
@@ -209,18 +208,10 @@ function answersBy(
 ): Map<string, string | undefined> {
   const answers = new Map<string, string | undefined>();
   for (;;) {
-    const question = nextQuestion(old.definition, next.definition, answers);
+    const question = openQuestion(old.definition, next.definition, answers);
     if (question === undefined) return answers;
     answers.set(questionKey(question), answer(question));
   }
-}
-
-function nextQuestion(
-  old: ModuleDefinition,
-  next: ModuleDefinition,
-  answers: RenameAnswers,
-): RenameQuestion | undefined {
-  return openQuestion(old, next, answers);
 }
 
 /** What is likely, unless rows would be lost by it: that takes an answer of its own. */
@@ -260,7 +251,7 @@ async function oneByOne({ conflict, compared, counts }: Known): Promise<RenameAn
   for (;;) {
     const [old, next] = [compared?.old.definition, compared?.next.definition];
     if (old === undefined || next === undefined) return answers;
-    const question = nextQuestion(old, next, answers);
+    const question = openQuestion(old, next, answers);
     if (question === undefined) return answers;
     const { kind, table, from, candidates } = question;
     const named = kind === 'table' ? `table ${from}` : `${table}.${from}`;
