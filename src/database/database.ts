@@ -151,8 +151,8 @@ export class Database {
       begin: (ticket, resultsBefore) => this.#begin(ticket, resultsBefore),
       stopReads: () => this.#longReads.stopAll(),
       replaced: (ended) => this.#procedures.replaced(ended),
-      updated: ({ breaksClients: endsConnections, ended }) => {
-        return { kind: 'updated', description: this.description, endsConnections, ended };
+      updated: ({ breaksClients: endsConnections, ended }, figures) => {
+        return { kind: 'updated', description: this.description, endsConnections, ended, figures };
       },
       wake: () => this.#wake(),
       makeAlarm: this.#around.makeAlarm,

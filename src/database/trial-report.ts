@@ -82,6 +82,15 @@ export interface TrialAssertion {
   readonly holds: boolean;
 }
 
+/** What an update has taken. */
+export interface UpdateFigures {
+  /** Rows of the tables that it has rewritten. */
+  readonly rows: number;
+  /** From its first row until the swap, in milliseconds; and how long of it writers waited. */
+  readonly millis: number;
+  readonly pauseMillis: number;
+}
+
 /** How far a migration is. */
 export interface MigrationProgress {
   /** The table that is rewritten, by the name that it has afterwards. */

@@ -31,7 +31,7 @@ import type { TableFigures } from './table-figures.ts';
 import type { Ticket } from './ticket.ts';
 import type { ExportAsk, ExportOutcome } from './transfer/export-ask.ts';
 import type { ImportOutcome, ImportRequest } from './transfer/import-request.ts';
-import type { MigrationProgress, TrialReport } from './trial-report.ts';
+import type { MigrationProgress, TrialReport, UpdateFigures } from './trial-report.ts';
 import type { WatchFigures } from './watch-figures.ts';
 import type { WriteNumber } from './write-number.ts';
 
@@ -155,6 +155,8 @@ export type DatabaseReply =
       readonly endsConnections: boolean;
       /** Open connections that were ended: those of clients that it breaks. */
       readonly ended: readonly ConnectionNumber[];
+      /** Absent: the program was the one that serves. */
+      readonly figures?: UpdateFigures | undefined;
     }
   /** Answers an update that was a trial. */
   | { readonly kind: 'tried'; readonly report: TrialReport }

@@ -23,6 +23,7 @@ import { type RunningDatabase, RunningDatabases } from './databases/running-data
 import { ScheduleControl } from './databases/schedule-control.ts';
 import type { SnapshotControl } from './databases/snapshot-control.ts';
 import type { Canaries } from './deploys/canaries.ts';
+import type { DeployCounts } from './deploys/deploy-counts.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
 import { localLanes } from './lanes/local-lanes.ts';
@@ -88,6 +89,7 @@ interface HostParts {
   readonly sites: Sites;
   readonly deploys: DeployControl;
   readonly canaries: Canaries;
+  readonly deployCounts: DeployCounts;
   readonly changes: Listeners<DatabaseIdentity>;
 }
 
@@ -146,6 +148,7 @@ export class Host {
   readonly sites: Sites;
   /** What was published, and going back. */
   readonly deploys: DeployControl;
+  readonly deployCounts: DeployCounts;
   readonly #canaries: Canaries;
   readonly #changes: Listeners<DatabaseIdentity>;
 
@@ -174,6 +177,7 @@ export class Host {
     this.sites = parts.sites;
     this.deploys = parts.deploys;
     this.#canaries = parts.canaries;
+    this.deployCounts = parts.deployCounts;
     this.#changes = parts.changes;
   }
 
@@ -249,6 +253,7 @@ export class Host {
     metrics.start();
     const rest = {
       ...{ deploys: publishing.control, canaries: publishing.canaries },
+      deployCounts: publishing.counts,
       ...{ schedules, jobs, ...histories, transfer, backups, env, envStore },
       ...{
         outbound,

@@ -7,6 +7,7 @@ import type { VitalFigures } from '../host/supervision/vitals.ts';
 import { identityToHex } from '../values/identity.ts';
 import { addBackups } from './backup-metrics.ts';
 import { callerOf, type HttpContext } from './context.ts';
+import { addDeploys } from './deploy-metrics.ts';
 import { type Exchange, json, type Reply, text } from './exchange.ts';
 import { addHistories } from './history-metrics.ts';
 import { histogram, type Instrument, instrument, type Labels } from './instruments.ts';
@@ -321,6 +322,7 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
   addSites(registry, host);
   addHistories(registry, host, awake);
   addBackups(registry, host);
+  addDeploys(registry, host);
   new Gauge({
     name: 'reducerdb_resident_memory_bytes',
     help: 'Resident memory of the process',

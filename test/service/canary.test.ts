@@ -82,6 +82,9 @@ describe('[living 5.12] a canary', { timeout: 240_000 }, () => {
     expect(numbers.sort()).toEqual(kept.sort());
     const audit = await sandbox.ok(['deploys', 'bad']);
     expect(audit).toMatch(/canary rolled-back, \d+ of \d+ calls failed/);
+    const metrics = await (await fetch(`${service.url}/v1/metrics`)).text();
+    expect(metrics).toMatch(/reducerdb_deploys_total\{.*outcome="canary_rolled_back"\} 1\n/);
+    expect(metrics).toMatch(/reducerdb_deploys_total\{.*outcome="rolled_back"\} 0\n/);
   });
 
   it('of which calls are refused, or that gets few calls, stays', async () => {

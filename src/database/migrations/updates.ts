@@ -1,6 +1,7 @@
 import { limits } from '../../limits.ts';
 import type { DeclaredPlan } from '../../schema/declared-plan.ts';
 import { MigrationError } from '../../store/migrate.ts';
+import type { Store } from '../../store/store.ts';
 import type { Alarm, MakeAlarm } from '../alarm.ts';
 import type { DatabaseCore } from '../core.ts';
 import { hostLine } from '../host-line.ts';
@@ -8,7 +9,7 @@ import { type RefusalBody, refusal } from '../outcome.ts';
 import type { LoadedProgram, ProgramSurroundings } from '../program.ts';
 import { refusedReply } from '../refused-reply.ts';
 import type { Ticket } from '../ticket.ts';
-import type { MigrationProgress } from '../trial-report.ts';
+import type { MigrationProgress, UpdateFigures } from '../trial-report.ts';
 import type { DatabaseReply, TurnResult, UpdateRequest } from '../turn.ts';
 import {
   type AllowedUpdate,
@@ -45,7 +46,7 @@ export interface UpdatesOwner {
   /** Ends the reads that have paused. */
   readonly stopReads: () => readonly TurnResult[];
   readonly replaced: (ended: AppliedUpdate['ended']) => void;
-  readonly updated: (applied: AppliedUpdate) => DatabaseReply;
+  readonly updated: (applied: AppliedUpdate, figures?: UpdateFigures) => DatabaseReply;
   readonly wake: () => void;
   readonly makeAlarm?: MakeAlarm | undefined;
 }
@@ -138,11 +139,12 @@ export class Updates {
       if (work.request.isTrial === true) return this.#try(work);
       const allowed = allowUpdate(this.#core, this.#updateOf(work, results));
       if (allowed === undefined) return this.#owner.updated({ breaksClients: false, ended: [] });
+      const startedAt = this.#core.clock.monotonicMillis();
       const { plan } = allowed;
       if (plan.kind === 'declared') this.#requireMemory(work, plan);
       const run = plan.kind === 'declared' ? this.#runOf(work, plan) : undefined;
-      if (run?.isLarge !== true) return this.#apply(allowed);
-      return this.#begin({ isTrial: false, work, run, allowed });
+      if (run?.isLarge !== true) return this.#apply(allowed, startedAt);
+      return this.#begin({ isTrial: false, work, run, allowed, startedAt });
     } catch (error) {
       return refusedReply(error);
     }
@@ -229,10 +231,15 @@ export class Updates {
     this.#restsUntil = Number.NEGATIVE_INFINITY;
   }
 
-  #apply(allowed: AllowedUpdate, run?: MigrationRun): DatabaseReply {
+  #apply(allowed: AllowedUpdate, startedAt: number, run?: MigrationRun): DatabaseReply {
+    const { clock, store } = this.#core;
+    const rows = rewrittenRowsOf(store, allowed.plan);
+    const stoppedAt = clock.monotonicMillis();
     const applied = applyUpdate(this.#core, allowed, run);
+    const now = clock.monotonicMillis();
     this.#owner.replaced(applied.ended);
-    return this.#owner.updated(applied);
+    const figures = { rows, millis: now - startedAt, pauseMillis: now - stoppedAt };
+    return this.#owner.updated(applied, figures);
   }
 
   #try(work: PreparedUpdate): DatabaseReply | undefined {
@@ -276,7 +283,7 @@ export class Updates {
       update: { ...update, stopReads: this.#updateOf(running.work, results).stopReads },
       plan,
     };
-    return this.#apply(allowed, running.run);
+    return this.#apply(allowed, running.startedAt, running.run);
   }
 
   #failed(running: Running, error: unknown, results: TurnResult[]): DatabaseReply | undefined {
@@ -347,6 +354,8 @@ interface ApplyRunning {
   readonly work: PreparedUpdate;
   readonly run: MigrationRun;
   readonly allowed: AllowedUpdate;
+  /** By the monotonic clock. */
+  readonly startedAt: number;
 }
 
 interface TryRunning {
@@ -356,6 +365,16 @@ interface TryRunning {
 }
 
 type Running = ApplyRunning | TryRunning;
+
+function rewrittenRowsOf(store: Store, plan: AllowedUpdate['plan']): number {
+  const names =
+    plan.kind === 'automatic'
+      ? plan.steps.flatMap((step) => (step.kind === 'addColumns' ? step.table : []))
+      : (plan.stages[0]?.tables ?? []).flatMap((table) => {
+          return table.kind === 'rewrite' ? table.before : [];
+        });
+  return names.reduce((sum, name) => sum + (store.tableByName(name)?.rowCount ?? 0), 0);
+}
 
 const runningText =
   'Another publish is under way for this database: its migration rewrites rows. ' +

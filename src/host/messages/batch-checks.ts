@@ -323,11 +323,12 @@ function isScalar(json: unknown): json is SqlParameter {
 const structuredChecks: {
   readonly [Kind in StructuredReply['kind']]: (reply: Fields) => boolean;
 } = {
-  updated: ({ description, endsConnections, ended }) =>
+  updated: ({ description, endsConnections, ended, figures }) =>
     isDescription(description) &&
     typeof endsConnections === 'boolean' &&
     Array.isArray(ended) &&
-    ended.every((id) => typeof id === 'bigint'),
+    ended.every((id) => typeof id === 'bigint') &&
+    (figures === undefined || (areFields(figures) && areUpdateFigures(figures))),
   tried: ({ report }) => areFields(report) && isTrialReport(report),
   migrating: ({ progress }) => areFields(progress) && isMigrationProgress(progress),
   previewed: ({ outcome }) => areFields(outcome) && isString(outcome.kind),
@@ -446,6 +447,10 @@ function isWatch(json: unknown): boolean {
 }
 
 /** Only shown; its rows are read with the types that they are said to have. */
+function areUpdateFigures({ rows, millis, pauseMillis }: Fields): boolean {
+  return isAmount(rows) && isNumber(millis) && isNumber(pauseMillis);
+}
+
 function isTrialReport({ back, ...forth }: Fields): boolean {
   const { clients, isOnline } = forth;
   const isBack = back === undefined || (areFields(back) && isTrialBack(back));

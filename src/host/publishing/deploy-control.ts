@@ -8,6 +8,7 @@ import { identityToHex } from '../../values/identity.ts';
 import { asCaller, type DatabaseIdentity, databaseAsCaller } from '../../values/identity-roles.ts';
 import type { RunningDatabases } from '../databases/running-databases.ts';
 import { type Deploy, deployBefore } from '../deployed/deploy.ts';
+import type { DeployCounts } from '../deploys/deploy-counts.ts';
 import type { KnownDeploys } from '../deploys/deploy-list.ts';
 import type { Deploys } from '../deploys/deploys.ts';
 import { lossesOf, lossText } from '../deploys/way-back.ts';
@@ -31,6 +32,7 @@ export interface DeployControlOptions {
   readonly running: RunningDatabases;
   readonly sites: Sites;
   readonly publisher: Publisher;
+  readonly counts: DeployCounts;
 }
 
 /** What putting an earlier program back would do. */
@@ -145,13 +147,15 @@ export class DeployControl {
    * something, which the text lists.
    */
   async rollBack(by: HostCaller, { identity }: Target, order: RollbackOrder): Promise<RolledBack> {
-    const { access, publisher, audit } = this.#options;
+    const { access, publisher, audit, counts } = this.#options;
     return publisher.inTurn(identity, async () => {
       const record = this.#record(identity);
       access.require(by, record, 'update');
       const of = await this.#chosen(identity, order.number);
       const { identity: who } = by;
-      const done = await this.#putBack(record, of, { ...order, by: who });
+      const done = await counts.around(identity, () => {
+        return this.#putBack(record, of, { ...order, by: who });
+      });
       const detail = { deploy: done.deploy.number, of: of.number, program: of.program };
       const note = { action: 'roll back database', caller: by, database: identity } as const;
       await audit.note({ ...note, outcome: 'done', detail });

@@ -19,6 +19,7 @@ import {
   type StagedValues,
 } from '../databases/staged-values.ts';
 import type { Deploy } from '../deployed/deploy.ts';
+import type { DeployCounts } from '../deploys/deploy-counts.ts';
 import type { StagedDeploy } from '../deploys/deploy-list.ts';
 import type { Deploys } from '../deploys/deploys.ts';
 import { beforeOf } from '../deploys/judge-canary.ts';
@@ -35,7 +36,12 @@ import { type RegisteredDatabase, type Registry, registryIdentity } from '../reg
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import type { StagedSite, StaticChoice } from '../sites/site.ts';
 import type { Sites } from '../sites/sites.ts';
-import type { PlannedUpdate, ProgramSource, UpdateWatch } from '../supervision/database-handle.ts';
+import type {
+  PlannedUpdate,
+  ProgramSource,
+  UpdateOutcome,
+  UpdateWatch,
+} from '../supervision/database-handle.ts';
 import { RecentCalls } from '../supervision/recent-calls.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
 import {
@@ -63,6 +69,7 @@ export interface PublisherOptions {
   readonly env: EnvStore;
   readonly staged: StagedValues;
   readonly deploys: Deploys;
+  readonly counts: DeployCounts;
   /** Called when a deploy is done. */
   readonly deployed: (database: DatabaseIdentity, deploy: Deploy) => void;
   /** Receives each database on which something was tried. */
@@ -139,7 +146,9 @@ export class Publisher {
 
   async publish(request: PublishRequest): Promise<PublishOutcome> {
     const { identity, name } = await this.#identityFor(request);
-    const done = await this.inTurn(identity, () => this.#publishTo(identity, request));
+    const done = await this.inTurn(identity, () => {
+      return this.#options.counts.around(identity, () => this.#publishTo(identity, request));
+    });
     return { ...done, identity, name };
   }
 
@@ -156,7 +165,8 @@ export class Publisher {
       this.#options.quotas.requireProgram(record.owner, identity, source.bytes.length);
       await this.#settle(identity, true);
       const deploy = { kind: 'reset', by: caller.identity, message: '' } as const;
-      const { number } = await this.#make(record, source, { deploy });
+      const make = () => this.#make(record, source, { deploy });
+      const { number } = await this.#options.counts.around(identity, make);
       await this.#note('reset database', { caller, program: source }, identity);
       return number;
     });
@@ -175,6 +185,7 @@ export class Publisher {
       await registry.exclusively(() => registry.removeDatabase(identity));
       sites.forget(identity);
       this.#options.deploys.forget(identity);
+      this.#options.counts.forget(identity);
       this.#options.env.forget(identity);
       await running.remove(identity);
       await this.#note('delete database', { caller }, identity);
@@ -260,7 +271,7 @@ export class Publisher {
     order: UpdateOrder,
     values: PublishedValues | undefined,
   ): Promise<Deploy | undefined> {
-    const { running, schedules, sites } = this.#options;
+    const { running, schedules, sites, counts } = this.#options;
     const { program, policy, token, confirmMillis, static: choice } = order;
     const { identity, generation } = record;
     const { handle } = running.entry(identity);
@@ -286,9 +297,10 @@ export class Publisher {
       this.#options.env.replaces(identity);
       const isRollback = order.deploy.kind === 'rolled-back';
       const permission = { policy, token, isRollback };
-      await this.#cancellable(identity, order.watch, (watch) => {
+      const { figures } = await this.#cancellable(identity, order.watch, (watch) => {
         return handle.update(program, permission, confirmMillis, { ...watch, planned });
       });
+      if (figures !== undefined) counts.updated(identity, figures);
       await values?.done();
     } catch (error) {
       staged?.undone();
@@ -337,13 +349,13 @@ export class Publisher {
   async #cancellable(
     identity: DatabaseIdentity,
     { signal, onProgress }: UpdateWatch = {},
-    update: (watch: UpdateWatch) => Promise<unknown>,
-  ): Promise<void> {
+    update: (watch: UpdateWatch) => Promise<UpdateOutcome>,
+  ): Promise<UpdateOutcome> {
     const ending = new AbortController();
     this.#underWay.set(identity, ending);
     const either = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
     try {
-      await update({ signal: either, onProgress });
+      return await update({ signal: either, onProgress });
     } finally {
       this.#underWay.delete(identity);
     }

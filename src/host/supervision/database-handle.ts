@@ -18,7 +18,7 @@ import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.
 import type { TableFigures } from '../../database/table-figures.ts';
 import type { ExportAsk, ExportOutcome } from '../../database/transfer/export-ask.ts';
 import type { ImportOutcome, ImportRequest } from '../../database/transfer/import-request.ts';
-import type { MigrationProgress, TrialReport } from '../../database/trial-report.ts';
+import type { MigrationProgress, TrialReport, UpdateFigures } from '../../database/trial-report.ts';
 import type { RollOutcome } from '../../database/turn.ts';
 import type { WatchFigures } from '../../database/watch-figures.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
@@ -169,6 +169,8 @@ export interface PlannedUpdate {
 export interface UpdateOutcome {
   /** True when the change breaks clients: every open connection was ended. */
   readonly endsConnections: boolean;
+  /** Absent: nothing was updated, or nobody knows what it took. */
+  readonly figures?: UpdateFigures | undefined;
 }
 
 export type PlanOutcome =

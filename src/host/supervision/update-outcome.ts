@@ -30,7 +30,7 @@ export async function updateOutcome(update: SubmittedUpdate): Promise<UpdateOutc
     const reply = await update.reply;
     assert(reply.kind === 'updated', 'an update is answered by its outcome');
     await update.durable();
-    return { endsConnections: reply.endsConnections };
+    return { endsConnections: reply.endsConnections, figures: reply.figures };
   } catch (error) {
     if (!(error instanceof Refusal) || error.body.code !== 'database.lost') throw error;
     const served = await update.describe().catch(() => undefined);
