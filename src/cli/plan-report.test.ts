@@ -97,4 +97,45 @@ describe('a trial run as people see it', () => {
       'It would fail: no sum has changed: it does not hold',
     ]);
   });
+
+  it('[living 5.10] shows the way back: what fails, what is lost, what comes back as another', () => {
+    const back = {
+      ...{ possible: true, reason: null, tried: true, migrations: ['0002-b', '0001-a'] },
+      ...{ tables: [], conflicts: [], assertions: [], lost: [], changed: [], seconds: 0 },
+    };
+    const linesOf = (more: Partial<typeof nothing.back>) =>
+      trialText({ ...nothing, back: { ...back, ...more } })
+        .split('\n')
+        .slice(5);
+    const tried = [
+      'Then the `down` steps of 0002-b, 0001-a were tried on that, and thrown away:',
+      '  no rows are touched',
+      '',
+    ];
+    const works = [...tried, 'Going back works.'];
+    expect(linesOf({})).toEqual([...works, 'All rows come back as they are.']);
+    expect(linesOf({ changed: [{ table: 'user', rows: 1 }] })).toEqual([
+      ...works,
+      'Rows that do not come back as they are:',
+      '  user: 1 row',
+    ]);
+    expect(linesOf({ changed: null })).toEqual([
+      ...works,
+      'There are too many rows to compare those that come back.',
+    ]);
+    expect(linesOf({ possible: false, reason: 'no' })).toEqual([
+      ...tried,
+      'Going back would fail: no',
+    ]);
+    const lost = [
+      { table: 'user', column: 'age', rows: 2 },
+      { table: 'log', column: null, rows: 1 },
+    ];
+    expect(linesOf({ possible: false, tried: false, lost })).toEqual([
+      'Going back would lose:',
+      '  column age of table user: 2 rows',
+      '  table log: 1 row',
+    ]);
+    expect(linesOf({ tried: false })).toEqual(['Going back would lose nothing.']);
+  });
 });

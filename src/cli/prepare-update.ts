@@ -1,4 +1,12 @@
-import { boolean, either, object, optional, type Shaped, string } from '../values/json-shape.ts';
+import {
+  boolean,
+  either,
+  list,
+  object,
+  optional,
+  type Shaped,
+  string,
+} from '../values/json-shape.ts';
 import { type Api, databasePath, readAnswer, statusText } from './api.ts';
 import { hasTableChanges } from './deploys.ts';
 import { CliError, confirm, type Io } from './io.ts';
@@ -45,6 +53,8 @@ const automaticPlan = object({
   migrate_plan: string,
   break_clients: boolean,
   token: string,
+  /** Of a service from before there were any, absent. */
+  warnings: optional(list(string)),
   trial: optional(trialShape),
 });
 
@@ -94,6 +104,7 @@ async function automatic(
   plan: Shaped<typeof automaticPlan>,
 ): Promise<UpdateChoice> {
   if (plan.migrate_plan !== '') io.out(shownPlanText(plan.migrate_plan));
+  for (const warning of plan.warnings ?? []) io.err(`Warning: ${warning}.`);
   if (plan.break_clients && !mayBreakClients) {
     const question = 'The above changes will BREAK existing clients. Do you want to proceed?';
     const refused = 'Publishing aborted by user';

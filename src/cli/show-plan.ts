@@ -24,6 +24,7 @@ interface PlanDocument {
   readonly break_clients: boolean;
   /** For `publish --token`. */
   readonly token: string | null;
+  readonly warnings: readonly string[];
   readonly trial: Trial | null;
   /** Whether a publish of this very moment would succeed. */
   readonly succeeds: boolean;
@@ -49,22 +50,25 @@ export async function showPlan({ io, isJson, flags, ...request }: PlanRequest): 
 }
 
 function documentOf(database: string, shown: Awaited<ReturnType<typeof prePublish>>): PlanDocument {
-  const nothing = { reason: null, text: '', break_clients: false, token: null, trial: null };
+  const no = { warnings: [], trial: null };
+  const nothing = { reason: null, text: '', break_clients: false, token: null, ...no };
   if (shown === undefined) return { database, plan: 'create', ...nothing, succeeds: true };
   if ('ManualMigrate' in shown) {
     const reason = statusText(400, shown.ManualMigrate.reason);
     return { database, plan: 'refused', ...nothing, reason, succeeds: false };
   }
-  const { migrate_plan: text, break_clients, token, trial = null } = shown.AutoMigrate;
+  const { migrate_plan: text, break_clients, token, ...more } = shown.AutoMigrate;
+  const { warnings = [], trial = null } = more;
   const succeeds = trial === null || trial.failure === null;
-  return { database, plan: 'update', reason: null, text, break_clients, token, trial, succeeds };
+  const found = { text, break_clients, token, warnings, trial, succeeds };
+  return { database, plan: 'update', reason: null, ...found };
 }
 
 function planText(document: PlanDocument, flags: readonly string[]): string {
-  const { database, plan, reason, text, token, trial, succeeds } = document;
+  const { database, plan, reason, text, token, warnings, trial, succeeds } = document;
   if (plan === 'create') return `There is no database ${database} yet: a publish creates it.`;
   if (reason !== null) return reason;
-  const parts = [shownPlanText(text)];
+  const parts = [shownPlanText(text), ...warnings.map((warning) => `Warning: ${warning}.`)];
   if (trial !== null) parts.push(trialText(trial));
   if (succeeds && token !== null) {
     const words = ['reducerdb', 'publish', database, ...flags, '--token', token];

@@ -9,7 +9,7 @@ import type { TableId } from '../schema/ids.ts';
 import { logLineOf } from '../schema/migration-log.ts';
 import { addedDefaults, type MigrationPlan } from '../schema/migration-plan.ts';
 import type { MigrationStep } from '../schema/migration-steps.ts';
-import { planBack, planDeclared } from '../schema/plan-declared.ts';
+import { goneMigrationsText, planBack, planDeclared } from '../schema/plan-declared.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
@@ -289,7 +289,7 @@ export function runOptionsOf(
 
 function commitUpdate(
   core: DatabaseCore,
-  { loaded, timestampMicros }: ProgramUpdate,
+  { loaded, timestampMicros, permission: { isRollback = false } }: ProgramUpdate,
   plan: AllowedUpdate['plan'],
   { sql, schema, migration, lines, declared }: PreparedUpdate,
 ): AppliedUpdate {
@@ -315,7 +315,10 @@ function commitUpdate(
   core.report(hostLine('info', `Updated program to ${loaded.hash}`));
   for (const text of lines) core.report(hostLine('info', text));
   const { definition } = loaded;
+  const applied = appliedMigrations(core.store);
+  const gone = isRollback ? undefined : goneMigrationsText(old.definition, definition, applied);
   const warnings = [
+    ...(gone === undefined ? [] : [gone]),
     ...filterWarnings(sql),
     ...scheduleWarnings(definition),
     ...ignoredRouteWarnings(definition),

@@ -87,10 +87,11 @@ async function shownPlan(
   program: ProgramSource,
   host: Host,
 ): Promise<object> {
-  if (!exists(host, target)) return { migrate_plan: '', break_clients: false };
+  if (!exists(host, target)) return { migrate_plan: '', break_clients: false, warnings: [] };
   const plan = await host.plans.plan(caller, host.database(target ?? ''), program);
   if (plan.kind === 'manual') return { reason: plan.reason };
-  return { migrate_plan: plan.text, break_clients: plan.breaksClients };
+  const { text, breaksClients, warnings } = plan;
+  return { migrate_plan: text, break_clients: breaksClients, warnings };
 }
 
 /** What a client consents to, and how long it waits. */

@@ -13,7 +13,7 @@ import { catalogOf } from './build-catalog.ts';
 import { catalogOfStage } from './catalog-of-stage.ts';
 import type { DeclaredPlan } from './declared-plan.ts';
 import type { DeclaredStep } from './declared-step.ts';
-import { planBack, planDeclared } from './plan-declared.ts';
+import { goneMigrationsText, planBack, planDeclared } from './plan-declared.ts';
 import type { RawModule } from './raw-module.ts';
 import { validateModule } from './validate.ts';
 
@@ -251,6 +251,17 @@ describe('[living 5.3] the migrations of a program', () => {
   it('may lack the oldest ones', () => {
     expect(planned(two, migrated(three, second), [first])).toMatchObject({ kind: 'declared' });
     expect(planned(three, three, [first, second])).toMatchObject({ kind: 'automatic' });
+  });
+
+  it('[living 5.3] names applied ones that the program which runs has, and the next lacks', () => {
+    const [has, lacks] = [migrated(three, first, second), migrated(three, second)];
+    const text = (old: RawModule, next: RawModule, ...done: (typeof first)[]) =>
+      goneMigrationsText(validateModule(old), validateModule(next), applied(...done));
+    expect(text(has, lacks, first, second)).toMatch(/applied: 0001-first\. Its rows stay/);
+    expect(text(has, three, first, second)).toContain('applied: 0001-first, 0002-second. ');
+    expect(text(has, has, first, second)).toBeUndefined();
+    // Whoever has deleted files has been told so once.
+    expect(text(lacks, lacks, first, second)).toBeUndefined();
   });
 
   it.each([

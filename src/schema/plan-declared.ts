@@ -48,6 +48,26 @@ export function planDeclared(
 }
 
 /**
+ * What to say of applied migrations that the program which runs, `old`, carries, and the next one
+ * does not, as where their files were deleted; `undefined`: there are none.
+ */
+export function goneMigrationsText(
+  old: ModuleDefinition,
+  next: ModuleDefinition,
+  applied: readonly AppliedMigration[],
+): string | undefined {
+  const kept = new Set(next.migrations.map(({ id }) => id));
+  const known = new Set(applied.map(({ id }) => id));
+  const gone = old.migrations.flatMap(({ id }) => (known.has(id) && !kept.has(id) ? [id] : []));
+  if (gone.length === 0) return undefined;
+  return (
+    `The program lacks migrations that this database has applied: ${gone.join(', ')}. Its rows ` +
+    'stay as they are. But no database from before them can be updated to this program, and a ' +
+    'roll back cannot undo them. Put their files back where one of these is needed'
+  );
+}
+
+/**
  * How a database gets back from the program that it runs, `old`, to an earlier one, by the `down`
  * steps of the migrations that the earlier one lacks. The program that runs takes the rows through
  * them. If the earlier program has all that are applied, that is the automatic plan.

@@ -182,5 +182,7 @@ export type PlanOutcome =
       readonly colouredText: string;
       readonly breaksClients: boolean;
       readonly token: string;
+      /** What the publisher should know, and may want. */
+      readonly warnings: readonly string[];
     }
   | { readonly kind: 'manual'; readonly reason: string };

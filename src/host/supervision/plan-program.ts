@@ -3,7 +3,7 @@ import { definitionOf } from '../../database/program.ts';
 import { hashHex, migrationToken, type ProgramHash } from '../../database/program-hash.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import { rejectionText } from '../../database/update-program.ts';
-import { planBack, planDeclared } from '../../schema/plan-declared.ts';
+import { goneMigrationsText, planBack, planDeclared } from '../../schema/plan-declared.ts';
 import { planText } from '../../schema/plan-text.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
@@ -28,13 +28,22 @@ export async function planProgram(
   const nextHash = hashHex(await programHashInSlices(program.bytes));
   const token = migrationToken(hash, identity, programHash, nextHash);
   if (nextHash === programHash) {
-    return { kind: 'automatic', text: '', colouredText: '', breaksClients: false, token };
+    return {
+      kind: 'automatic',
+      text: '',
+      colouredText: '',
+      breaksClients: false,
+      token,
+      warnings: [],
+    };
   }
   const plan = planOf(isRollback)(definition, next, applied);
   if (plan.kind === 'manual') return { kind: 'manual', reason: rejectionText(plan.reason) };
   const { text, breaksClients } = plan;
   const colouredText = plan.kind === 'declared' ? plan.colouredText : planText(plan.steps, 'ansi');
-  return { kind: 'automatic', text, colouredText, breaksClients, token };
+  const gone = isRollback ? undefined : goneMigrationsText(definition, next, applied);
+  const warnings = gone === undefined ? [] : [gone];
+  return { kind: 'automatic', text, colouredText, breaksClients, token, warnings };
 }
 
 function planOf(isRollback: boolean): typeof planDeclared {
