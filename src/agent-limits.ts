@@ -144,6 +144,8 @@ export const agentLimits = {
   previewMillisMax: 600_000,
   /** Statements of one preview. */
   previewStatementsMax: 1_000,
+  /** A program that an agent sends to have its publish tried; a message has 2 MiB. */
+  agentProgramBytesMax: 1_536 * kibibyte,
   /** Changed rows of one preview that an answer to an agent shows. */
   agentPreviewRowsMax: 200,
   agentPreviewRowsUnasked: 50,

@@ -22,6 +22,7 @@ import { listDatabases } from './tools/list-databases.ts';
 import { logs } from './tools/logs.ts';
 import { ping } from './tools/ping.ts';
 import { previewCallTool, previewSqlTool } from './tools/preview.ts';
+import { previewPublish } from './tools/preview-publish.ts';
 import { readSourceTool } from './tools/read-source.ts';
 import { type StatementResult, sqlTool } from './tools/sql.ts';
 import { tableStatistics } from './tools/table-statistics.ts';
@@ -71,7 +72,7 @@ function makeSources(): readonly Offer[] {
   return [
     ...[listDatabases, ping, getSchema, sql, call].map((source) => ({ source })),
     ...adds('preview', previewCallTool(previews), previewSqlTool(previews)),
-    ...adds('preview', applyPreviewTool(previews)),
+    ...adds('preview', applyPreviewTool(previews), previewPublish),
     ...adds('explain', explain, tableStatistics),
     ...adds('logs', logs),
     ...adds('backup', createBackupTool, listBackupsTool),

@@ -46,7 +46,7 @@ describe.each(modes)('features $name', (mode) => {
     ['ledger', ['list_activity']],
     ['source', ['read_source']],
     ['whoami', ['whoami']],
-    ['preview', ['preview_call', 'preview_sql', 'apply_preview']],
+    ['preview', ['preview_call', 'preview_sql', 'apply_preview', 'preview_publish']],
     ['fence', []],
     ['whoami, explain', ['explain', 'table_statistics', 'whoami']],
   ])('[mcp B13] %s adds %j, behind the five', async (features, tools) => {
@@ -56,7 +56,8 @@ describe.each(modes)('features $name', (mode) => {
   it('[mcp B14] read-only leaves out what writes', async () => {
     const features = 'read-only,preview';
     const tools = await toolsIn(inn.running, { mode, features });
-    expect(tools.map(({ name }) => name)).toEqual([...five, 'preview_call', 'preview_sql']);
+    const previews = ['preview_call', 'preview_sql', 'preview_publish'];
+    expect(tools.map(({ name }) => name)).toEqual([...five, ...previews]);
     for (const { annotations } of tools) expect(annotations.readOnlyHint).toBe(true);
     for (const name of ['call', 'apply_preview']) {
       const asked = ask(inn.running, { mode, features, as: inn.owner }, name, {});
@@ -414,7 +415,9 @@ describe('every tool', () => {
     const headers = { authorization: `Bearer ${inn.owner.token}` };
     await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
     const { tools } = await client.listTools();
+    const { bytes } = await inn.running.service.host.database('inn').handle.program();
     const given: Readonly<Record<string, object>> = {
+      preview_publish: { program: new TextDecoder().decode(bytes) },
       sql: { sql: 'SELECT * FROM person', max_rows: 1 },
       call: { reducer: 'count_visit' },
       preview_call: { reducer: 'refuse', args: ['no'] },

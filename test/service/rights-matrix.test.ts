@@ -193,6 +193,10 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
       return preview('count_notes');
     case 'preview_sql of DELETE FROM note WHERE id > 7, features=preview':
       return wordFor(await more('preview_sql', write));
+    case 'preview_publish of the running program, features=preview': {
+      const program = new TextDecoder().decode(stage.program);
+      return wordFor(await more('preview_publish', { program }));
+    }
     case 'logs, features=logs':
       return wordFor(await more('logs', {}));
     case 'list_activity, features=ledger':

@@ -20,11 +20,11 @@ const refusals: readonly (readonly [RegExp, string])[] = [
   [/^(?:no such reducer|No such procedure)$/, 'unknown'],
   [/^can't directly call special Init lifecycle reducer$/, 'lifecycle'],
   [/^[0-9a-f]{64} is not authorized to preview: ask the owner for the role developer, /, 'unseen'],
-  [/^Nothing has happened: .* would commit/, 'yes'],
+  [/^Nothing has happened: .* would (?:commit|succeed)/, 'yes'],
   [/^unknown tool: (?:call|put_note|tidy|count_notes|sweep)$/, 'closed'],
   [/^«data \w+»\n(?:\d{4}-|\{"(?:entries|kind)":)/, 'yes'],
   [
-    /is not authorized to perform action on database [0-9a-f]{64}: view (?:module logs|ledger|source)$/,
+    /is not authorized to perform action on database [0-9a-f]{64}: (?:update database|view (?:module logs|ledger|source))$/,
     'no',
   ],
   [/^reducer '\w+' committed$/, 'yes'],
