@@ -70,7 +70,7 @@ export function builtModule(
   const warnings = result.warnings.map((warning) => renderMessages([warning]));
   const docs = options.docs === false ? '' : docsLine(collectDocs(file('.js'), file('.map')));
   if (docs === undefined) warnings.push(docsLeftOut);
-  const map = portableMap(file('.map'), project);
+  const map = portableMap(file('.map'), project, printedInputs(result));
   const url = `data:application/json;base64,${Buffer.from(map).toString('base64')}`;
   const text = `${file('.js')}${docs ?? ''}//# sourceMappingURL=${url}\n`;
   return { program: new TextEncoder().encode(text), warnings };
@@ -211,8 +211,11 @@ function resolveInstalled(
   });
 }
 
-/** Names sources by where they are in the project, and our own by where they are in our package. */
-function portableMap(json: string, project: Project): string {
+/**
+ * Names sources by where they are in the project, and our own by where they are in our package. Of
+ * those, `dist/module-sdk` has no places in the map; it is named as a part of the program.
+ */
+function portableMap(json: string, project: Project, inputs: readonly string[]): string {
   const map = JSON.parse(json) as { sources: string[]; sourcesContent: (string | null)[] };
   const entry = map.sources.indexOf(entrySource);
   if (entry >= 0) map.sourcesContent[entry] = null;
@@ -220,11 +223,7 @@ function portableMap(json: string, project: Project): string {
   // It may be a link, such as one to a clone; the bundler names files by their real paths.
   const installed = findInstalled(project.root, 'reducerdb');
   const linked = installed && realpathSync(installed);
-  map.sources = map.sources.map((source) => {
-    if (source.startsWith(`${ownNamespace}:`)) {
-      return sdkSourcePrefix + source.slice(ownNamespace.length + 1);
-    }
-    const whole = path.resolve(outputFolder, source);
+  const portable = (whole: string) => {
     const file = relativeTo(project, whole);
     const inLinked = linked && relativeTo({ root: linked }, whole);
     const [, inPackage] =
@@ -232,12 +231,27 @@ function portableMap(json: string, project: Project): string {
       /^(?:dist|src)\/(.*)$/.exec(inLinked ?? '') ??
       [];
     return inPackage === undefined ? file : sdkSourcePrefix + inPackage;
-  });
+  };
+  const named = (source: string, folder: string) => {
+    if (!source.startsWith(`${ownNamespace}:`)) return portable(path.resolve(folder, source));
+    return sdkSourcePrefix + source.slice(ownNamespace.length + 1);
+  };
+  map.sources = map.sources.map((source) => named(source, outputFolder));
+  const isOurs = (name: string) => name.startsWith(sdkSourcePrefix);
+  const isPart = inputs.some((name) => isOurs(named(name, project.root)));
+  if (isPart && !map.sources.some(isOurs)) map.sources.push(`${sdkSourcePrefix}module-sdk`);
   // Nobody is shown our own files, and their texts are longer than most modules.
-  map.sourcesContent = map.sourcesContent.map((text, at) => {
-    return map.sources[at]?.startsWith(sdkSourcePrefix) ? null : text;
+  map.sourcesContent = map.sources.map((name, at) => {
+    return isOurs(name) ? null : (map.sourcesContent[at] ?? null);
   });
   return JSON.stringify(map);
+}
+
+/** What of the inputs is in the program. */
+function printedInputs({ metafile }: Bundled): readonly string[] {
+  return Object.values(metafile.outputs).flatMap(({ inputs }) => {
+    return Object.keys(inputs).filter((name) => (inputs[name]?.bytesInOutput ?? 0) > 0);
+  });
 }
 
 function relativeTo({ root }: Pick<Project, 'root'>, file: string): string {

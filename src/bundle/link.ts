@@ -166,6 +166,7 @@ async function proveTame(script: string): Promise<void> {
       write: false,
       format: 'cjs',
       target: 'esnext',
+      minifyWhitespace: true,
       define: { [importName]: JSON.stringify(found) },
       logLevel: 'silent',
       logLimit: 1,

@@ -65,8 +65,23 @@ export class ModuleBuilder {
     ]);
     if (this.#kept?.shape === shape) return this.#kept.context;
     await this.dispose();
-    const context = await esbuild.context(bundleOptions(project, 'production', migrations));
+    const options = bundleOptions(project, 'production', migrations);
+    const context = await startedWithRoom(() => esbuild.context(options));
     this.#kept = { context, shape };
     return context;
+  }
+}
+
+/**
+ * Has the bundler, if it starts now, collect its garbage later than it would: it parses the same
+ * again and again, and keeps a few MiB of it.
+ */
+function startedWithRoom<Result>(start: () => Result): Result {
+  const { GOGC } = process.env;
+  process.env.GOGC = GOGC ?? '400';
+  try {
+    return start();
+  } finally {
+    if (GOGC === undefined) delete process.env.GOGC;
   }
 }

@@ -42,18 +42,21 @@ class Stretches {
 
   /** `isPlace`: more than the node's value matters, so it cannot be wrapped. */
   #walk(node: AnyNode, isPlace: boolean): void {
-    if (functions.has(node.type)) {
+    const { type } = node;
+    if (functions.has(type)) {
       this.function(node);
       return;
     }
-    if (forks.has(node.type)) this.#fork(node);
-    else if (node.type === 'BinaryExpression') this.#chain(node);
+    if (forks.has(type)) this.#fork(node);
+    else if (type === 'BinaryExpression') this.#chain(node);
     else this.#inOrder(node, isPlace);
     this.#add(node, isPlace);
   }
 
   #inOrder(node: AnyNode, isPlace: boolean): void {
     for (const child of childrenOf(node)) {
+      // Two of three nodes, which weigh nothing.
+      if (child.type === 'Identifier' || child.type === 'Literal') continue;
       if (isLoop(child) && lists.has(node.type)) this.#pauseBefore(child);
       this.#walk(child, isPlaceIn(node, child, isPlace));
     }

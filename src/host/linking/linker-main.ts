@@ -39,8 +39,10 @@ async function warmUp(): Promise<void> {
 
 async function serve(bytes: Uint8Array): Promise<void> {
   try {
-    const program = await linkProgram(bytes);
-    const origin = { programHash: await programHashInSlices(bytes), linkerVersion: version };
+    // It is hashed while the bundler has it.
+    const linking = linkProgram(bytes);
+    const [program, programHash] = await Promise.all([linking, programHashInSlices(bytes)]);
+    const origin = { programHash, linkerVersion: version };
     answer({ kind: 'linked', bytes: encodeLinked(program, origin) });
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error;
