@@ -30,5 +30,5 @@ export const devLimits = {
   /** How long a linker of a service for development waits for the next program. */
   promptIdleMillisMax: 12 * 3_600_000,
   /** After one thread has examined a program, before the next one is started ahead. */
-  spareThreadMillis: 100,
+  spareThreadMillis: 250,
 } as const;

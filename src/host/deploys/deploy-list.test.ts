@@ -103,6 +103,20 @@ describe.each(shelves)('[living 5.11] the deploys of a database, in %s', (_, she
     expect(Buffer.from(bytes ?? []).toString()).toBe(`program ${hashOf('a')}`);
   });
 
+  it('have the program that runs kept ahead, whatever becomes of the next one', async () => {
+    const bench = new Bench(shelf());
+    await bench.deploy('a', { kind: 'created' });
+    await bench.list.keepRunning();
+    const names = await bench.shelf.names();
+    expect(names).toContain(`${hashOf('a')}.program`);
+    expect(await bench.story()).toEqual(['created a 11']);
+    await bench.deploy('b');
+    expect(await bench.story()).toEqual(['created a 11', 'updated b 21']);
+    bench.isBroken = true;
+    await bench.list.keepRunning();
+    await expect(bench.begin('c')).rejects.toThrow('broken');
+  });
+
   it('have one that was begun before a crash if, and only if, its program runs', async () => {
     const happened = new Bench(shelf());
     await happened.deploy('a', { kind: 'created' });

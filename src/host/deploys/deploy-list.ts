@@ -123,7 +123,7 @@ export class DeployList {
   }
 
   /** The deploys before, with the last program kept. */
-  async #beforeNext({ kind }: NextDeploy): Promise<readonly Deploy[]> {
+  async #beforeNext({ kind }: Pick<NextDeploy, 'kind'>): Promise<readonly Deploy[]> {
     if (kind === 'created') return [];
     try {
       const { deploys } = await this.#settled();
@@ -134,6 +134,18 @@ export class DeployList {
       if (kind !== 'reset' || !(error instanceof Refusal)) throw error;
       return (await this.#read()).deploys;
     }
+  }
+
+  /**
+   * Keeps the running program while the one that will replace it is still examined. What goes wrong
+   * is met again by `stage`, which says so.
+   */
+  keepRunning(): Promise<void> {
+    const work = this.#inTurn(() => this.#beforeNext({ kind: 'updated' }));
+    return work.then(
+      () => undefined,
+      () => undefined,
+    );
   }
 
   /** A program that was kept; `undefined`: it is not here. */

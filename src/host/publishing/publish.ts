@@ -298,7 +298,11 @@ export class Publisher {
       const isRollback = order.deploy.kind === 'rolled-back';
       const permission = { policy, token, isRollback };
       const { figures } = await this.#cancellable(identity, order.watch, (watch) => {
-        return handle.update(program, permission, confirmMillis, { ...watch, planned });
+        return handle.update(program, permission, confirmMillis, {
+          ...watch,
+          examining: () => void this.#options.deploys.of(identity).keepRunning(),
+          planned,
+        });
       });
       if (figures !== undefined) counts.updated(identity, figures);
       await values?.done();

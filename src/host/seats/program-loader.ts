@@ -2,7 +2,7 @@ import type { ProgramLoader } from '../../database/program.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import type { Progress } from '../../database/progress.ts';
 import type { Realm } from '../../module/javascript/realm.ts';
-import { loadJavaScriptProgram } from '../../module/javascript/runner.ts';
+import { prepareJavaScriptProgram } from '../../module/javascript/runner.ts';
 import { type LinkedProgram, type ModuleRunner, ProgramError } from '../../module/runner.ts';
 import { openRealm } from '../../node/realm.ts';
 
@@ -36,10 +36,12 @@ export function programLoader(
         'WebAssembly modules are not supported yet; publish with host_type=Js',
       );
     }
-    const linked = await link(bytes);
+    // A linker is another process: the sandbox is made meanwhile.
+    const prepare = async () => prepareJavaScriptProgram(context, open());
+    const [linked, load] = await Promise.all([link(bytes), prepare()]);
     progress.loading();
     try {
-      const runner = loadJavaScriptProgram(linked, context, open());
+      const runner = load(linked);
       const { publishedMicros, programHash } = context;
       loaded?.(source, { hash: programHash(), linked, runner, publishedMicros });
       return runner;

@@ -147,6 +147,8 @@ export interface UpdateWatch {
   /** Before the swap it cancels the update: that rejects with `migration.cancelled`. */
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: MigrationProgress) => void) | undefined;
+  /** Called as the program begins to be examined; not for the program that runs. */
+  readonly examining?: (() => void) | undefined;
   /**
    * Called once the program was examined, before anything changes, and waited for; an error ends
    * the update. Not called for the program that runs.

@@ -307,12 +307,13 @@ export class SupervisedDatabase implements DatabaseHandle {
     program: ProgramSource,
     permission: UpdatePermission,
     confirmMillis: number,
-    { signal, onProgress, planned }: UpdateWatch = {},
+    { signal, onProgress, examining, planned }: UpdateWatch = {},
   ): Promise<UpdateOutcome> {
     checkTokenPresence(permission);
     const description = await this.describe();
     const nextHash = hashHex(await programHashInSlices(program.bytes));
     if (nextHash === description.programHash) return { endsConnections: false };
+    examining?.();
     const examined = await this.#options.examine(program);
     await planned?.(plannedUpdate(description, examined, { program: nextHash, ...permission }));
     const update = { kind: 'update', program, permission } as const;

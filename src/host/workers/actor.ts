@@ -8,6 +8,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { Progress } from '../../database/progress.ts';
 import type { DatabaseOwner, TurnReport } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
+import type { Realm } from '../../module/javascript/realm.ts';
 import { boundedLine, cutText, type ModuleLogLine } from '../../module/log-line.ts';
 import { type ActorEnv, emptyActorEnv, envFor } from '../../module/module-env.ts';
 import { MachineClock } from '../../node/clock.ts';
@@ -98,7 +99,8 @@ export class Actor {
   /** The running database, which holds bytes of its own, once it serves. */
   #serving: Database | undefined;
 
-  constructor(start: ActorStart, port: ActorPort, board: ActorBoard) {
+  /** `firstRealm`: an unused one, for the program that is loaded first. */
+  constructor(start: ActorStart, port: ActorPort, board: ActorBoard, firstRealm?: Realm) {
     this.#start = start;
     this.#port = port;
     this.#board = board;
@@ -128,7 +130,7 @@ export class Actor {
       ask: (id, bytes) => port.post({ kind: 'link', id, bytes }, [bytes.buffer]),
       warn: (text) => this.#warnings.add(text),
     });
-    const openRealm = realmOpener(start.hardeningFile);
+    const openRealm = beginningWith(firstRealm, realmOpener(start.hardeningFile));
     const load = programLoader((bytes) => this.#linker.link(bytes), board, {
       open: openRealm,
       loaded: (source, program) => this.#lanes.programs.keep(source, program),
@@ -349,6 +351,15 @@ export class Actor {
     this.#port.post({ kind: 'ended', end: { ...end, message } });
     this.#port.close();
   }
+}
+
+function beginningWith(first: Realm | undefined, open: () => Realm): () => Realm {
+  let next = first;
+  return () => {
+    const realm = next ?? open();
+    next = undefined;
+    return realm;
+  };
 }
 
 /**

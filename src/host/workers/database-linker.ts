@@ -19,7 +19,7 @@ export interface DatabaseLinkerOptions {
   readonly report: Report;
 }
 
-/** Links programs for the actors of one database, and keeps each one before an actor gets it. */
+/** Links programs for the actors of one database, and keeps each one before one serves it. */
 export class DatabaseLinker {
   readonly #options: DatabaseLinkerOptions;
 
@@ -37,10 +37,26 @@ export class DatabaseLinker {
 
   /** `isReopening`: see `LinkRequest`. Never rejects. */
   async link(bytes: Uint8Array, isReopening: boolean): Promise<LinkOutcome> {
+    const outcome = await this.#link(bytes, isReopening);
+    if (outcome.kind === 'linked') await this.#keep(outcome.bytes);
+    return outcome;
+  }
+
+  /**
+   * For a worker that only examines a program: it need not wait until the program is kept. The next
+   * actor does: it has to have `kept` before. Never rejects.
+   */
+  async linkAside(bytes: Uint8Array): Promise<{ outcome: LinkOutcome; kept: Promise<void> }> {
+    const outcome = await this.#link(bytes, false);
+    // The outcome is transferred to the worker while a copy is written.
+    const kept = outcome.kind === 'linked' ? this.#keep(new Uint8Array(outcome.bytes)) : undefined;
+    return { outcome, kept: kept ?? Promise.resolve() };
+  }
+
+  async #link(bytes: Uint8Array, isReopening: boolean): Promise<LinkOutcome> {
     const database = identityToHex(this.#options.identity);
     try {
       const linked = await this.#options.linker.link({ bytes, database, isReopening });
-      await this.#keep(linked, database);
       return { kind: 'linked', bytes: linked };
     } catch (error) {
       if (error instanceof Refusal) return { kind: 'refused', body: error.body };
@@ -50,7 +66,8 @@ export class DatabaseLinker {
   }
 
   /** A program that cannot be kept is linked again the next time. */
-  async #keep(linked: Uint8Array, database: string): Promise<void> {
+  async #keep(linked: Uint8Array): Promise<void> {
+    const database = identityToHex(this.#options.identity);
     try {
       await this.#options.programs?.keep(linked);
     } catch (error) {

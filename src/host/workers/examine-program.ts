@@ -1,16 +1,21 @@
 import type { ProgramSource } from '../../database/program-source.ts';
 import { noTicket } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
+import { sameBytes } from '../../values/bytes.ts';
 import { type DatabaseIdentity, ownerIdentity } from '../../values/identity-roles.ts';
 import { type FromWorker, linkedBuffers } from '../messages/worker-messages.ts';
 import type { PlainEnd } from '../seats/start-end.ts';
 import type { Watched } from '../watching/watched.ts';
+import type { DatabaseLinker } from './database-linker.ts';
 import type { Worker, WorkerDeath } from './worker.ts';
 import { actorStart, type WorkerSeatOptions } from './worker-seat.ts';
 
 type Options = Pick<WorkerSeatOptions, 'budget' | 'watchdog' | 'linker' | 'startWorker'>;
 
-/** Examines one program on a worker that is thrown away. Resolves with the outcome. */
+/**
+ * Examines one program on a worker that is thrown away. Resolves with the outcome, once the linked
+ * program is kept; the worker may still be ending then.
+ */
 export async function examineProgram(
   program: ProgramSource,
   identity: DatabaseIdentity,
@@ -22,7 +27,7 @@ export async function examineProgram(
   const state = { storage: {}, schedulesPaused: true };
   const start = actorStart({ task, identity, kept: linker.kept, ...nothing, ...state }, budget);
   return new Promise((resolve, reject) => {
-    const examination = new Examination(options, resolve);
+    const examination = new Examination(options, program, resolve);
     startWorker(start, { budget, lastTicket: noTicket }, examination).then(
       (worker) => examination.begin(worker),
       reject,
@@ -36,12 +41,23 @@ class Examination {
   #worker: Worker | undefined;
   #watched: Watched | undefined;
   #outcome: Uint8Array | PlainEnd | undefined;
+  /** Resolves when the linked program is kept, for the actor that is to serve it. */
+  #kept: Promise<void> | undefined;
   #messagesSent = 0;
   #linksLeft: number = limits.startLinksMax;
+  readonly #program: ProgramSource;
+  /** The program is linked while the worker starts, which asks for that first. */
+  #ahead: ReturnType<DatabaseLinker['linkAside']> | undefined;
 
-  constructor(options: Options, resolve: (outcome: Uint8Array | PlainEnd) => void) {
+  constructor(
+    options: Options,
+    program: ProgramSource,
+    resolve: (outcome: Uint8Array | PlainEnd) => void,
+  ) {
     this.#options = options;
+    this.#program = program;
     this.#resolve = resolve;
+    if (program.kind === 'js') this.#ahead = options.linker.linkAside(program.bytes);
   }
 
   begin(worker: Worker): void {
@@ -65,7 +81,12 @@ class Examination {
   }
 
   async message(message: FromWorker): Promise<void> {
-    if (message.kind === 'examined') this.#outcome = message.described;
+    if (message.kind === 'examined') {
+      this.#outcome = message.described;
+      // The worker ends by itself, which takes as long as a short examination.
+      await this.#kept;
+      this.#resolve(this.#outcome);
+    }
     if (message.kind === 'ended') this.#outcome ??= message.end;
     if (message.kind !== 'link') return;
     this.#linksLeft -= 1;
@@ -78,14 +99,24 @@ class Examination {
       this.#worker?.terminate();
       return;
     }
-    const outcome = await this.#options.linker.link(message.bytes, false);
+    const { outcome, kept } = await this.#linked(message.bytes);
+    this.#kept = kept;
     this.#messagesSent += 1;
     this.#worker?.send({ kind: 'linked', id: message.id, outcome }, linkedBuffers(outcome));
+  }
+
+  /** What was linked ahead counts once: it is transferred. */
+  #linked(bytes: Uint8Array): ReturnType<DatabaseLinker['linkAside']> {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    if (ahead !== undefined && sameBytes(bytes, this.#program.bytes)) return ahead;
+    return this.#options.linker.linkAside(bytes);
   }
 
   ended(death: WorkerDeath | undefined): void {
     if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
     const unknown = { cause: 'died', message: 'the worker ended' } as const;
-    this.#resolve(this.#outcome ?? { ...(death ?? unknown), running: undefined });
+    const outcome = this.#outcome ?? { ...(death ?? unknown), running: undefined };
+    void (this.#kept ?? Promise.resolve()).then(() => this.#resolve(outcome));
   }
 }

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { present } from '../../assert.ts';
+import type { Realm } from '../../module/javascript/realm.ts';
 import { setNiceness } from '../../node/child-priority.ts';
-import { realmOpener } from '../../node/realm.ts';
 import { systemThreadId } from '../../node/thread-faults.ts';
 import { answerInspector } from '../../node/thread-memory.ts';
 import type {
@@ -14,6 +14,7 @@ import type {
 import { Board } from '../seats/board.ts';
 import { nicenessOf } from '../watching/standing.ts';
 import { Actor } from './actor.ts';
+import { warmedRealm } from './warmed-realm.ts';
 
 /** Runs the thread of a database, see `actor.ts`. */
 const port = present(parentPort, 'this file runs in a worker thread');
@@ -23,12 +24,11 @@ board.runsOn(systemThreadId());
 if (board.systemThreadId !== 0) setNiceness(board.systemThreadId, nicenessOf.usual);
 answerInspector();
 if ('isWaiting' in given) {
-  // What all programs need is compiled by then.
-  realmOpener(given.hardeningFile)();
-  port.once('message', ({ start }: ThreadTask) => begin(start));
+  const realm = warmedRealm(given.hardeningFile);
+  port.once('message', ({ start }: ThreadTask) => begin(start, realm));
 } else begin(given);
 
-function begin(start: ActorStart): void {
+function begin(start: ActorStart, firstRealm?: Realm): void {
   const actor = new Actor(
     start,
     {
@@ -37,6 +37,7 @@ function begin(start: ActorStart): void {
       exit: () => process.exit(),
     },
     board,
+    firstRealm,
   );
   port.on('message', (message: ToWorker) => void actor.receive(message));
   actor.run();

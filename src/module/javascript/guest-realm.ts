@@ -1,4 +1,4 @@
-import { assert } from '../../assert.ts';
+import { assert, present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import {
   errorBytesKey,
@@ -74,42 +74,49 @@ export class GuestScratch implements Scratch {
  */
 export class GuestRealm {
   readonly guest: GuestApi;
-  readonly description: Uint8Array;
+  #description: Uint8Array | undefined;
   readonly #realm: Realm;
   readonly #context: GuestContext;
   readonly #scratch: GuestScratch;
   #log: CallLog;
   readonly #timers: SpanTimers;
-  readonly #stacks: StackReader;
+  #stacks = new StackReader('');
   readonly #argumentsBuffer: ArrayBuffer;
   readonly #arguments: Uint8Array;
   /** Of the call that began last: what the program's own generator starts from. */
-  #seed: Uint8Array;
+  #seed: Uint8Array = new Uint8Array(0);
   /** The error that a bug of ours threw in a host function; the program got a stand-in. */
   #fault: Error | undefined;
 
-  /** Loads the program. Throws `ProgramError` with a text for its publisher. */
+  /** Hardens the realm and makes the bridge: all that needs no program yet. */
   constructor(
-    program: LinkedProgram,
     context: GuestContext,
     realm: Realm,
     { api, scratch }: { readonly api: ProgramApi; readonly scratch: GuestScratch },
   ) {
-    checkImports(program.imports);
     this.#realm = realm;
     this.#context = context;
     this.#scratch = scratch;
     this.#log = new CallLog(context.log);
     this.#timers = new SpanTimers(context.monotonicMillis ?? (() => 0));
-    this.#stacks = new StackReader(program.sourceMap);
-    this.#seed = program.seed;
     const bridge = realm.evaluate(bridgeSource, bridgeFileName) as Bridge;
     this.guest = bridge(this.#noteFaults(this.#hostApi(api)), bridgeOptions(context));
     scratch.adopt(this.guest);
     assert(this.guest.stacksAreNative, 'reading a stack in the realm must not leave it');
     this.#argumentsBuffer = this.guest.argumentsBuffer(0);
     this.#arguments = new Uint8Array(this.#argumentsBuffer);
-    this.description = this.#load(program);
+  }
+
+  /** Loads the program, the only one. Throws `ProgramError` with a text for its publisher. */
+  load(program: LinkedProgram): void {
+    checkImports(program.imports);
+    this.#stacks = new StackReader(program.sourceMap);
+    this.#seed = program.seed;
+    this.#description = this.#load(program);
+  }
+
+  get description(): Uint8Array {
+    return present(this.#description, 'its program was loaded');
   }
 
   /** What the program logs and draws is that of this call, from here on. */

@@ -31,7 +31,22 @@ export function loadJavaScriptProgram(
   context: RunnerContext,
   realm: Realm,
 ): ModuleRunner {
-  return realm.enter(() => new JavaScriptRunner(program, context, realm));
+  return prepareJavaScriptProgram(context, realm)(program);
+}
+
+/**
+ * `loadJavaScriptProgram` in two parts, of which the first needs no program: it makes the sandbox
+ * while the program is still on its way. What it returns is called once.
+ */
+export function prepareJavaScriptProgram(
+  context: RunnerContext,
+  realm: Realm,
+): (program: LinkedProgram) => ModuleRunner {
+  const runner = realm.enter(() => new JavaScriptRunner(context, realm));
+  return (program) => {
+    realm.enter(() => runner.load(program));
+    return runner;
+  };
 }
 
 class JavaScriptRunner implements ModuleRunner {
@@ -40,22 +55,27 @@ class JavaScriptRunner implements ModuleRunner {
   readonly #program: GuestRealm;
   readonly #guest: GuestApi;
   /** Randomness where there must be none: in views. */
-  readonly #fixed: CallSecrets;
+  #fixed: CallSecrets = { seed: new Uint8Array(0), jwtPayload: '' };
   #secrets: CallSecrets;
   /** Made when the first migration is called. */
   #routes: MigrationRoutes | undefined;
 
-  constructor(program: LinkedProgram, context: RunnerContext, realm: Realm) {
+  constructor(context: RunnerContext, realm: Realm) {
     const scratch = new GuestScratch();
     const calls = new HostCalls(context.store, scratch);
     this.#realm = realm;
-    this.#fixed = { seed: program.seed, jwtPayload: '' };
     this.#secrets = this.#fixed;
     this.#calls = calls;
     const api = { ...programApi(calls), secretsOf: () => calls.refusal() || this.#secrets };
-    this.#program = new GuestRealm(program, context, realm, { api, scratch });
+    this.#program = new GuestRealm(context, realm, { api, scratch });
     this.#guest = this.#program.guest;
-    calls.end();
+  }
+
+  load(program: LinkedProgram): void {
+    this.#fixed = { seed: program.seed, jwtPayload: '' };
+    this.#secrets = this.#fixed;
+    this.#program.load(program);
+    this.#calls.end();
   }
 
   describe(): Uint8Array {
