@@ -3,6 +3,7 @@ import { BuildError } from '../../bundle/build-error.ts';
 import { ModuleBuilder, type RebuiltModule } from '../../bundle/module-builder.ts';
 import { type Api, Unreachable } from '../api.ts';
 import { CliError } from '../io.ts';
+import { BuildAhead } from './build-ahead.ts';
 import { type PublishResult, publishProgram } from './dev-publish.ts';
 import type { DevScreen } from './dev-screen.ts';
 import type { DevWatch } from './dev-watch.ts';
@@ -35,6 +36,7 @@ export interface DevLoopOptions {
 export class DevLoop {
   readonly #options: DevLoopOptions;
   readonly #builder: ModuleBuilder;
+  readonly #ahead: BuildAhead;
   #sources: ReadonlySet<string> = new Set();
   #program: Uint8Array | undefined;
   #hasFailed = true;
@@ -51,6 +53,14 @@ export class DevLoop {
   constructor(options: DevLoopOptions) {
     this.#options = options;
     this.#builder = new ModuleBuilder(options.module);
+    this.#ahead = new BuildAhead(this.#builder);
+  }
+
+  /** A file has changed, and `changed` follows when no more come. */
+  changing(file: string): void {
+    if (this.#isEnded || this.#own.has(file)) return;
+    if (this.#running === undefined && this.#concernsProgram(file)) this.#ahead.begin(file);
+    else this.#ahead.doubt();
   }
 
   /** Files have changed: what concerns the program is built and published. */
@@ -165,7 +175,9 @@ export class DevLoop {
   async #build(): Promise<RebuiltModule | undefined> {
     const { screen } = this.#options;
     try {
-      const built = await this.#builder.build();
+      const result = await this.#ahead.take();
+      if (result.kind === 'thrown') throw result.error;
+      const { built } = result;
       for (const warning of built.warnings) screen.warn(warning);
       this.#sources = new Set(built.sources);
       this.watch?.add(built.sources);

@@ -125,6 +125,7 @@ export class DevSession {
     return new DevWatch({
       folders: [...new Set([project.module, ...seeds, ...configuration])],
       ignored: [...project.bindings.map(({ folder }) => folder), place.folder],
+      changing: (file) => this.#loop.changing(file),
       changed: (files) => {
         const changed = configuration.find((file) => files.has(file));
         if (changed !== undefined) {

@@ -12,6 +12,8 @@ export interface DevWatchOptions {
   readonly folders: readonly string[];
   /** Folders and files of which nothing is said, such as those that `dev` writes. */
   readonly ignored: readonly string[];
+  /** Receives each file at once. More may come, or this one again. */
+  readonly changing: (file: string) => void;
   /** Receives the files of one save, or of several that come together. */
   readonly changed: (files: ReadonlySet<string>) => void;
   readonly failed: (error: unknown) => void;
@@ -63,6 +65,7 @@ export class DevWatch {
 
   #note(file: string): void {
     if (this.#changed.size < limits.devChangedFilesMax) this.#changed.add(file);
+    this.#options.changing(file);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       const changed = this.#changed;
