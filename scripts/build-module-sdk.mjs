@@ -2,11 +2,23 @@
 // again for each program. The entries share one copy of each class.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 /** `dist` holds the compiled modules; the files go to its folder `module-sdk`. */
 export async function buildModuleSdk(dist) {
-  const { metafile } = await build({
+  const options = optionsIn(dist);
+  const whole = await build({ ...options, write: false });
+  const texts = Object.keys(whole.metafile.inputs)
+    .filter((name) => !name.endsWith('limits.js'))
+    .map((name) => readFileSync(path.join(dist, name), 'utf8'));
+  const limits = await namedLimits(dist, texts);
+  const { metafile } = await build({ ...options, plugins: [limits] });
+  for (const name of Object.keys(metafile.outputs)) leaveUnmapped(path.join(dist, name));
+}
+
+function optionsIn(dist) {
+  return {
     entryPoints: ['server/index', 'values/index', 'server/web/globals'].map((name) =>
       path.join(dist, `${name}.js`),
     ),
@@ -26,8 +38,35 @@ export async function buildModuleSdk(dist) {
     minifySyntax: true,
     minifyWhitespace: true,
     logLevel: 'warning',
-  });
-  for (const name of Object.keys(metafile.outputs)) leaveUnmapped(path.join(dist, name));
+  };
+}
+
+/**
+ * The limits that these texts name, instead of the limits of the whole product: the bundler takes
+ * an object whole, and that one would be a sixth of each program.
+ */
+async function namedLimits(dist, texts) {
+  const file = path.join(dist, 'limits.js');
+  const { limits } = await import(pathToFileURL(file).href);
+  const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []));
+  const kept = Object.entries(limits).filter(([name]) => words.has(name));
+  for (const text of texts) {
+    if (/\blimits(?:\[|\s*[,})])|\.\.\.limits/.test(text.replace(/^import .*$/gm, ''))) {
+      throw new Error('module-sdk: limits must be named one by one, as limits.name');
+    }
+  }
+  for (const [name, value] of kept) {
+    if (typeof value !== 'number') throw new Error(`module-sdk: the limit ${name} is no number`);
+  }
+  const contents = `export const limits = ${JSON.stringify(Object.fromEntries(kept))};\n`;
+  return {
+    name: 'named-limits',
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]limits\.js$/ }, (args) => {
+        return path.resolve(args.path) === file ? { contents, loader: 'js' } : undefined;
+      });
+    },
+  };
 }
 
 /**
