@@ -3,6 +3,8 @@ export const devLimits = {
   /** How long a save waits for further events, and the files that are kept meanwhile. */
   devDebounceMillis: 30,
   devChangedFilesMax: 4_096,
+  /** When changed files are looked at once more, for a change that the watcher left out. */
+  devLookAgainMillis: 100,
   /** Ports that are tried, beginning with the wished one. */
   devPortsMax: 100,
   /** How long a service may take until it answers, and how long it may take to end. */

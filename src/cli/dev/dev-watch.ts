@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import { limits } from '../../limits.ts';
@@ -25,6 +26,9 @@ export class DevWatch {
   readonly #watcher: FSWatcher;
   #changed = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
+  /** Files that have changed a moment ago, as they were when that was told. */
+  readonly #settled = new Map<string, string>();
+  #look: NodeJS.Timeout | undefined;
   readonly #added = new Set<string>();
 
   constructor(options: DevWatchOptions) {
@@ -60,6 +64,7 @@ export class DevWatch {
 
   async close(): Promise<void> {
     clearTimeout(this.#timer);
+    clearTimeout(this.#look);
     await this.#watcher.close();
   }
 
@@ -70,7 +75,25 @@ export class DevWatch {
     this.#timer = setTimeout(() => {
       const changed = this.#changed;
       this.#changed = new Set();
+      this.#lookAgainAt(changed);
       this.#options.changed(changed);
     }, limits.devDebounceMillis);
   }
+
+  /** The watcher tells of one change of a file within 50 ms, and never of one behind it. */
+  #lookAgainAt(files: ReadonlySet<string>): void {
+    for (const file of files) this.#settled.set(file, stampOf(file));
+    clearTimeout(this.#look);
+    this.#look = setTimeout(() => {
+      const settled = [...this.#settled];
+      this.#settled.clear();
+      for (const [file, stamp] of settled) if (stampOf(file) !== stamp) this.#note(file);
+    }, limits.devLookAgainMillis);
+  }
+}
+
+/** Tells two states of a file apart; empty if it is not there. */
+function stampOf(file: string): string {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeNs}`;
 }
