@@ -103,16 +103,13 @@ async function passFor(request: SocketRequest, platform: Platform): Promise<stri
 
 export function addressOf(request: SocketRequest, token: string | undefined): URL {
   const { uri, database, compression, lightMode, confirmedReads, isFullDialect } = request;
-  const path = `/v1/database/${encodeURIComponent(database)}/subscribe`;
-  const query: [string, string][] = [];
-  if (token !== undefined) query.push(['token', token]);
-  query.push(['compression', compressionNames[compression]]);
-  if (lightMode) query.push(['light', 'true']);
-  if (confirmedReads !== undefined) query.push(['confirmed', String(confirmedReads)]);
-  if (isFullDialect === true) query.push(['dialect', 'full']);
-  const search = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+  let search = `compression=${compressionNames[compression]}`;
+  if (token !== undefined) search = `token=${encodeURIComponent(token)}&${search}`;
+  if (lightMode) search += '&light=true';
+  if (confirmedReads !== undefined) search += `&confirmed=${confirmedReads}`;
+  if (isFullDialect === true) search += '&dialect=full';
   const base = String(httpAddress(uri)).replace(/^http/, 'ws');
-  return new URL(`${path}?${search}`, base);
+  return new URL(`/v1/database/${encodeURIComponent(database)}/subscribe?${search}`, base);
 }
 
 const compressionNames: Readonly<Record<CompressionChoice, string>> = {

@@ -1,5 +1,6 @@
 import type { ConnectionId } from '../values/connection-id.ts';
 import type { Identity } from '../values/identity.ts';
+import { integerRange } from '../values/integer-range.ts';
 import type { ScheduleAt } from '../values/schedule-at.ts';
 import {
   bytesType,
@@ -152,27 +153,11 @@ function plain(family: string, type: AlgebraicType): () => AnyType {
   return () => builder;
 }
 
+/** The family of a scalar is its kind with a capital letter. */
 function scalars(): Record<string, () => AnyType> {
-  const families: Readonly<Record<ScalarKind, string>> = {
-    bool: 'Bool',
-    string: 'String',
-    u8: 'U8',
-    u16: 'U16',
-    u32: 'U32',
-    u64: 'U64',
-    u128: 'U128',
-    u256: 'U256',
-    i8: 'I8',
-    i16: 'I16',
-    i32: 'I32',
-    i64: 'I64',
-    i128: 'I128',
-    i256: 'I256',
-    f32: 'F32',
-    f64: 'F64',
-  };
   const made: Record<string, () => AnyType> = {};
-  for (const [kind, family] of Object.entries(families)) {
+  for (const kind of [...Object.keys(integerRange), 'bool', 'string', 'f32', 'f64']) {
+    const family = kind.charAt(0).toUpperCase() + kind.slice(1);
     made[kind] = plain(family, { kind: kind as ScalarKind });
   }
   made.number = made.f64 as () => AnyType;
