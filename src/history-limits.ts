@@ -79,6 +79,15 @@ export const historyLimits = {
   /** Heap of the thread of a live check, and of a deep one, which has the program and all keys. */
   verifyHeapMebibytes: 64,
   deepVerifyHeapMebibytes: 512,
+  /**
+   * The history of a row: changes in an answer, unless it says how many; at most; characters of a
+   * row that is shown, and of all in an answer; and how long it may take.
+   */
+  rowHistoryChanges: 100,
+  rowHistoryChangesMax: 1_000,
+  rowHistoryRowCharactersMax: 64 * 1024,
+  rowHistoryCharactersMax: mebibyte,
+  rowHistoryMillisMax: 20_000,
   /** How long an opening waits for the pass that the end of its database has stopped. */
   historyStopMillisMax: 1_000,
   /** For how long something keeps old commits from being deleted without making progress. */

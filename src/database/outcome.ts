@@ -452,6 +452,8 @@ export interface RefusalBody {
     | 'history.invalid'
     /** The history ends before. */
     | 'history.future'
+    /** Reading a history takes too long, or too much of it is read already. */
+    | 'history.busy'
     /** A place in another history of the database. */
     | 'history.other'
     | 'job.unknown'

@@ -62,6 +62,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'database.stopped':
     case 'database.lost':
     case 'jobs.tooMany':
+    case 'history.busy':
       return 503;
     case 'durability.timeout':
       return 504;

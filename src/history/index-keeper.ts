@@ -1,17 +1,17 @@
 import { decodeRecord } from '../log/decode-record.ts';
 import { type Disk, DiskError, tryToRemove } from '../log/disk.ts';
 import { readDurableMark } from '../log/durable-mark.ts';
-import { LogDamageError, SnapshotDamageError } from '../log/log-error.ts';
+import { LogDamageError } from '../log/log-error.ts';
 import { PackedFile } from '../log/packed-segment.ts';
 import { isPacked, type SegmentHeader } from '../log/segment.ts';
 import { withReader } from '../log/segment-reader.ts';
-import { readOutline, snapshotBlocks } from '../log/snapshot-reader.ts';
 import type { Catalog } from '../schema/catalog.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { buildIndex, catalogIn, memberPositions } from './build-index.ts';
 import { type FoundFiles, type FoundSegment, findFiles, headerOf } from './files.ts';
 import type { Pause } from './pause.ts';
 import { encodeIndex, fitsForm, indexName, keyBytesMax, readIndex } from './segment-index.ts';
+import { snapshotCatalog } from './snapshot-catalog.ts';
 
 export interface IndexOptions {
   readonly identity: DatabaseIdentity;
@@ -129,10 +129,10 @@ export class IndexKeeper {
     const before = snapshots.findLast(({ offset }) => offset < header.firstOffset);
     const later = snapshots.filter(({ offset }) => offset >= header.firstOffset);
     for (const { name } of later) {
-      const schema = this.#schemaOf(name);
+      const schema = snapshotCatalog(this.#disk, name, this.#files.lineage);
       if (schema !== undefined && schema.offset < header.firstOffset) return schema.catalog;
     }
-    const base = before === undefined ? undefined : this.#schemaOf(before.name);
+    const base = before && snapshotCatalog(this.#disk, before.name, this.#files.lineage);
     if (before === undefined && segments[0]?.sequence !== 1) return undefined;
     const between = segments.filter(({ sequence }) => {
       return sequence >= (before?.segment ?? 1) && sequence < segment.sequence;
@@ -165,22 +165,5 @@ export class IndexKeeper {
         ? (catalogIn(record.schema.catalog) ?? 'unknown')
         : 'unknown';
     });
-  }
-
-  /** The tables at a snapshot, and the commit that made them; `undefined`: it is damaged. */
-  #schemaOf(name: string): { readonly catalog: Catalog; readonly offset: number } | undefined {
-    try {
-      return withReader(this.#disk, name, (reader) => {
-        const outline = readOutline(reader, ...this.#files.lineage.identities);
-        const first = snapshotBlocks(reader, outline).next();
-        const block = first.done === true ? undefined : first.value.block;
-        if (block?.kind !== 'schema') return undefined;
-        const catalog = catalogIn(block.schema.catalog);
-        return catalog && { catalog, offset: block.schema.offset };
-      });
-    } catch (error) {
-      if (!(error instanceof SnapshotDamageError)) throw error;
-      return undefined;
-    }
   }
 }

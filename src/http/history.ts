@@ -7,7 +7,9 @@ import {
   historySettingNames,
   writtenValue,
 } from '../host/registry/history-choice.ts';
-import type { HistoryFacts } from '../host/seats/history-task.ts';
+import type { HistoryFacts, ShownRowHistory } from '../host/seats/history-task.ts';
+import { limits } from '../limits.ts';
+import { parseJson } from '../values/json-text.ts';
 import { jsonObject } from './body.ts';
 import { callerOf, type HttpContext, openTarget, targetOf } from './context.ts';
 import { type Exchange, HttpError, json, type Reply, text } from './exchange.ts';
@@ -23,6 +25,41 @@ export async function historyStatus(exchange: Exchange, { host }: HttpContext): 
   const { database } = openTarget(exchange, host);
   const status = await host.history.status(callerOf(exchange), database);
   return json(200, JSON.stringify(shownStatus(status)));
+}
+
+/** `GET /v1/database/:db/history?table=note&key=7`: who changed a row, and how, newest first. */
+export async function rowHistory(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const { query } = exchange;
+  const { database } = openTarget(exchange, host);
+  const by = callerOf(exchange);
+  host.access.require(by, database, 'viewHistory');
+  const [table, key] = [query.string('table'), query.string('key')];
+  if (table === undefined || key === undefined) {
+    throw invalid('name a row, by `table` and `key`, its primary key');
+  }
+  const changesMax = query.count('limit') ?? limits.rowHistoryChanges;
+  if (changesMax < 1 || changesMax > limits.rowHistoryChangesMax) {
+    throw invalid(`\`limit\` must be between 1 and ${limits.rowHistoryChangesMax}`);
+  }
+  const history = await host.history.row(by, database, { table, key, changesMax });
+  const changes = history.changes.map(changeText).join(',');
+  const body = `{"from":${history.firstOffset},"more":${history.hasMore},"changes":[${changes}]}`;
+  return json(200, body, { 'cache-control': 'no-cache' });
+}
+
+/** Rows are JSON already, which a process has written that a module may have taken over. */
+function changeText(change: ShownRowHistory['changes'][number]): string {
+  const { offset, micros, op, reducer, caller, connection, before, after } = change;
+  for (const row of [before, after]) if (row !== null) parseJson(row);
+  const facts = JSON.stringify({
+    offset,
+    time: new Date(micros / 1_000).toISOString(),
+    op,
+    reducer: reducer === '' ? null : reducer,
+    caller,
+    connection: connection === '' ? null : connection,
+  });
+  return `${facts.slice(0, -1)},"before":${before ?? 'null'},"after":${after ?? 'null'}}`;
 }
 
 /** `PUT /v1/database/:db/history/settings` with `{"keep":"30d","keep-bytes":null}`. */

@@ -36,6 +36,7 @@ import {
   forgetHistory,
   historyStatus,
   putHistory,
+  rowHistory,
   takeSnapshot,
   verifyHistory,
 } from './history.ts';
@@ -185,6 +186,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('backup/objects/:name', { GET: method(backupObject) }),
     below('backup/replaced', { GET: method(listReplaced) }),
     { path: '/v1/database/:db/restore', methods: { POST: method(restore) } },
+    below('history', { GET: method(rowHistory) }),
     below('history/status', { GET: method(historyStatus) }),
     below('history/settings', { PUT: method(putHistory) }),
     below('history/forget', { POST: method(forgetHistory) }),

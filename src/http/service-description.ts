@@ -40,12 +40,16 @@ export function serviceRoutes(context: HttpContext): Route[] {
 
 /** `GET /v1/service`: what kind of service this is. */
 async function describeService(context: HttpContext): Promise<Reply> {
-  const { version, console, facts, templates } = context;
+  const { version, console, facts, templates, host } = context;
   const hasTemplates = (await templates.list()).length > 0;
+  const ofThisOne = [
+    ...(host.history.isKept ? ['row-history'] : []),
+    ...(hasTemplates ? ['templates'] : []),
+  ];
   const body = {
     version,
     started_at: facts.startedAt,
-    features: hasTemplates ? [...serviceFeatures, 'templates'] : serviceFeatures,
+    features: [...serviceFeatures, ...ofThisOne],
     issuers: facts.issuers,
     apps_domain: facts.appsDomain ?? null,
     console,

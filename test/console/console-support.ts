@@ -80,19 +80,25 @@ export class ConsoleStage {
 
   /** Calls a reducer as the owner. */
   async call(database: string, reducer: string, args: unknown): Promise<void> {
-    await this.send('POST', `/v1/database/${database}/call/${reducer}`, JSON.stringify(args));
+    await this.callAs(this.ownerToken, database, reducer, args);
   }
 
-  /** Sends a request as the owner, and demands that it succeeds. */
+  async callAs(token: string, database: string, reducer: string, args: unknown): Promise<void> {
+    const path = `/v1/database/${database}/call/${reducer}`;
+    await this.send('POST', path, JSON.stringify(args), token);
+  }
+
+  /** Sends a request, as the owner unless a token says otherwise, and demands that it succeeds. */
   async send(
     method: string,
     place: string,
     body?: string | Uint8Array<ArrayBuffer>,
+    token = this.ownerToken,
   ): Promise<string> {
     const answer = await fetch(`${this.sandbox.url}${place}`, {
       method,
       headers: {
-        authorization: `Bearer ${this.ownerToken}`,
+        authorization: `Bearer ${token}`,
         'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream',
       },
       ...(body === undefined ? {} : { body }),

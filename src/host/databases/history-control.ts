@@ -23,7 +23,7 @@ import {
 } from '../registry/history-choice.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { HistoryAnswer, HistoryFacts } from '../seats/history-task.ts';
+import type { HistoryAnswer, HistoryFacts, ShownRowHistory } from '../seats/history-task.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
 import { deferred } from '../supervision/deferred.ts';
 import type { HistoryHolds, Holder } from './history-holds.ts';
@@ -78,6 +78,13 @@ interface ForgetWork {
   readonly show: (phase: string) => void;
 }
 
+/** A row, by its primary key as people write it. */
+export interface RowHistoryAsk {
+  readonly table: string;
+  readonly key: string;
+  readonly changesMax: number;
+}
+
 /** New values of some fields; `undefined`: as the service says again. */
 export type HistoryChange = ReadonlyMap<HistoryField, HistoryChoice>;
 
@@ -87,9 +94,15 @@ export class HistoryControl {
   readonly #turns = new VerifyTurns();
   /** What others have asked for keeps no operator waiting. */
   readonly #operatorTurns = new VerifyTurns();
+  readonly #rowTurns = new VerifyTurns();
 
   constructor(options: HistoryControlOptions) {
     this.#options = options;
+  }
+
+  /** False: databases are in memory, and have no history. */
+  get isKept(): boolean {
+    return this.#options.isKept;
   }
 
   settingsOf(database: DatabaseIdentity): HistorySettings {
@@ -276,6 +289,28 @@ export class HistoryControl {
     return job;
   }
 
+  /** Who changed a row, and how, the newest first. Throws `Refusal` if there is no such table. */
+  async row(by: HostCaller, database: Target, ask: RowHistoryAsk): Promise<ShownRowHistory> {
+    const { handle } = database;
+    this.#options.access.require(by, database, 'viewHistory');
+    this.#requireHistory();
+    await handle.describe();
+    const signal = AbortSignal.timeout(limits.rowHistoryMillisMax);
+    try {
+      const end = await this.#rowTurns.take({ by: by.identity, isDeep: false, signal });
+      const { offset } = handle.statistics();
+      const answer = await handle.history({ kind: 'row', ...ask, offset }, signal).finally(end);
+      if (answer.kind === 'row') return answer.row;
+      if (answer.kind === 'refused') throw invalid(answer.message);
+      if (!signal.aborted) throw new Error(faultOf(answer));
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    const message =
+      'reading the history takes too long (limit 20 s); ask for fewer changes, or later';
+    throw new Refusal({ code: 'history.busy', message });
+  }
+
   async #facts({ identity, handle }: Target): Promise<HistoryFacts> {
     this.#requireHistory();
     // A closed database has no history that could be asked for.
@@ -326,6 +361,10 @@ export class HistoryControl {
 export function historyOff(): Refusal {
   const message = 'this service keeps databases in memory and has no history';
   return new Refusal({ code: 'history.off', message });
+}
+
+function invalid(message: string): Refusal {
+  return new Refusal({ code: 'history.invalid', message });
 }
 
 function placeIn(text: string): WrittenPosition {

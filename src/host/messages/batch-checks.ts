@@ -225,6 +225,7 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'env.unknown': true,
   'history.off': true,
   'history.invalid': true,
+  'history.busy': true,
   'history.future': true,
   'history.other': true,
   'job.unknown': true,

@@ -1,5 +1,6 @@
 import type { HistorySettings, Hold } from '../../history/retention.ts';
 import {
+  boolean,
   list,
   nullable,
   number,
@@ -27,11 +28,22 @@ export type HistoryTask =
     }
   | { readonly kind: 'status'; readonly holds: readonly Hold[] }
   /** Reads every object, and the log up to the durable `offset`. */
-  | { readonly kind: 'verify'; readonly offset: number; readonly isDeep: boolean };
+  | { readonly kind: 'verify'; readonly offset: number; readonly isDeep: boolean }
+  /** Reads what became of the row with this key, as people write it, once `offset` is durable. */
+  | {
+      readonly kind: 'row';
+      readonly table: string;
+      readonly key: string;
+      readonly offset: number;
+      readonly changesMax: number;
+    };
 
 export type HistoryAnswer =
   | { readonly kind: 'done'; readonly facts: HistoryFacts }
   | { readonly kind: 'verified'; readonly findings: readonly HistoryFinding[] }
+  | { readonly kind: 'row'; readonly row: ShownRowHistory }
+  /** What was asked for cannot be. */
+  | { readonly kind: 'refused'; readonly message: string }
   /** The database ended, or nobody wants it any more. */
   | { readonly kind: 'stopped' }
   | { readonly kind: 'failed'; readonly message: string };
@@ -90,10 +102,34 @@ const findingShape = object({
 /** What `verify` says about one file. */
 export type HistoryFinding = Shaped<typeof findingShape>;
 
+const rowShape = object({
+  changes: list(
+    object({
+      offset: number,
+      micros: number,
+      /** Empty: a statement, or the service. */
+      reducer: string,
+      /** Hexadecimal digits; the connection is empty if there is none. */
+      caller: string,
+      connection: string,
+      op: word('insert', 'update', 'delete'),
+      /** JSON in the plain form. */
+      before: nullable(string),
+      after: nullable(string),
+    }),
+  ),
+  hasMore: boolean,
+  firstOffset: number,
+});
+
+/** What became of a row, the newest change first. */
+export type ShownRowHistory = Shaped<typeof rowShape>;
+
 const answerShape = object({
-  kind: word('done', 'verified', 'stopped', 'failed'),
+  kind: word('done', 'verified', 'row', 'refused', 'stopped', 'failed'),
   facts: nullable(factsShape),
   findings: nullable(list(findingShape)),
+  row: nullable(rowShape),
   message: nullable(string),
 });
 
@@ -110,15 +146,16 @@ export function decodeHistoryTask(text: string): HistoryTask {
 }
 
 export function encodeHistoryAnswer(answer: HistoryAnswer): string {
-  return JSON.stringify({ facts: null, findings: null, message: null, ...answer });
+  return JSON.stringify({ facts: null, findings: null, row: null, message: null, ...answer });
 }
 
 /** Throws when the text is none: a module may have taken over the process that sent it. */
 export function decodeHistoryAnswer(text: string): HistoryAnswer {
-  const { kind, facts, findings, message } = parseAs(text, answerShape);
+  const { kind, facts, findings, row, message } = parseAs(text, answerShape);
   if (kind === 'done' && facts !== null) return { kind, facts };
   if (kind === 'verified' && findings !== null) return { kind, findings };
-  if (kind === 'failed' && message !== null) return { kind, message };
+  if (kind === 'row' && row !== null) return { kind, row };
+  if ((kind === 'failed' || kind === 'refused') && message !== null) return { kind, message };
   if (kind === 'stopped') return { kind };
   throw new Error(`an answer \`${kind}\` without its content`);
 }

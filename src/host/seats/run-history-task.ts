@@ -8,6 +8,7 @@ import { bigintToHex } from '../../values/hex.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { HistoryAnswer, HistoryFacts, HistoryLine, HistoryTask } from './history-task.ts';
 import type { Pace } from './pace.ts';
+import { readRowHistory } from './read-row-history.ts';
 import { verifyFiles } from './verify-files.ts';
 
 /** The files of one database, and how to work on them. */
@@ -48,6 +49,8 @@ async function answerOf(task: HistoryTask, place: HistoryPlace): Promise<History
       });
       return { kind: 'verified', findings };
     }
+    case 'row':
+      return readRowHistory(disk, identity, task);
     case 'keep':
     case 'forget': {
       const { settings, holds } = task;

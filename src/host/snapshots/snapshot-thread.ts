@@ -34,7 +34,8 @@ export class SnapshotThread {
 
   /**
    * Has it do a task on the files of a history, both as text (`history-task.ts`). A check reads
-   * without pauses, so it has a thread of its own, which ends with it; a deep one has more memory.
+   * without pauses, and so does a look for a row: they have threads of their own, which end with
+   * them; a deep check has more memory.
    * `undefined`: the thread has ended.
    */
   async ask(
@@ -43,9 +44,12 @@ export class SnapshotThread {
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const decoded = decodeHistoryTask(task);
-    if (decoded.kind !== 'verify') return this.#ask(place, task, signal);
+    if (decoded.kind !== 'verify' && decoded.kind !== 'row') {
+      return this.#ask(place, task, signal);
+    }
     const { verifyHeapMebibytes, deepVerifyHeapMebibytes } = limits;
-    const heapMebibytes = decoded.isDeep ? deepVerifyHeapMebibytes : verifyHeapMebibytes;
+    const isDeep = decoded.kind === 'verify' && decoded.isDeep;
+    const heapMebibytes = isDeep ? deepVerifyHeapMebibytes : verifyHeapMebibytes;
     const own = new SnapshotThread({ ...this.#options, heapMebibytes });
     const stop = (): void => void own.close();
     signal.addEventListener('abort', stop, { once: true });

@@ -237,6 +237,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'env.unknown': 'refused',
   'history.off': 'refused',
   'history.invalid': 'refused',
+  'history.busy': 'failed',
   'history.future': 'refused',
   'history.other': 'refused',
   'job.unknown': 'refused',

@@ -112,7 +112,6 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #vitals: Vitals;
   readonly calls: CallCounts;
   readonly #uses = new OtherUses();
-  /** How it sleeps and wakes. */
   readonly rest: Rest;
 
   /**
@@ -188,6 +187,8 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer> {
     await this.#life.untilServing();
+    const last = { write: this.#lastWrite, offset: this.#offset };
+    if (task.kind === 'row') await untilDurable(this.#outbox, last, limits.rowHistoryMillisMax);
     const asked = this.#life.servingSeat?.history?.(task, signal);
     if (asked === undefined) return { kind: 'stopped' };
     const answer = await this.#uses.task(asked);

@@ -130,6 +130,7 @@ const special: Readonly<Record<string, Send>> = {
   },
   'GET /v1/quota/:identity, of another': (cell) => ask(cell, `GET /v1/quota/${'09'.repeat(32)}`),
   'PUT /v1/quota/:identity': (cell) => ask(cell, 'PUT /v1/quota/:identity', { body: '{}' }),
+  [`GET ${db}/history`]: (cell) => ask(cell, `GET ${db}/history`, { more: '?table=note&key=1' }),
   [`PUT ${db}/history/settings`]: (cell) => ask(cell, `PUT ${db}/history/settings`, { body: '{}' }),
   [`POST ${db}/history/forget`]: (cell) => {
     const body = JSON.stringify({ before: 0, confirm: cell.stage.hall.database });

@@ -1,11 +1,14 @@
 import { Dialog } from '../../parts/dialog.tsx';
 import { Empty, WhenLoaded } from '../../parts/state.tsx';
+import { Tabs } from '../../parts/tabs.tsx';
 import { useLoad } from '../../service/load.ts';
 import type { TableSchema } from '../../service/schema.ts';
 import { runSql } from '../../service/sql.ts';
-import { useDatabase } from '../../shell/database-context.tsx';
+import { useDatabase, useService } from '../../shell/database-context.tsx';
+import { useParam } from '../../shell/router.tsx';
 import type { Row } from './grid-query.ts';
 import type { ShownColumn } from './grid-row.tsx';
+import { RowChanges } from './row-changes.tsx';
 import { RowPanel } from './row-panel.tsx';
 import { rowSql } from './selection.ts';
 
@@ -20,6 +23,10 @@ interface OpenRowProps {
 }
 
 const everyMillis = 2_000;
+const views = [
+  { id: 'values', label: 'Values' },
+  { id: 'history', label: 'History' },
+] as const;
 
 /** The row that the address names; it follows changes while it is open. */
 export function OpenRow({ table, columns, text, whyNoDelete, onDelete, onClose }: OpenRowProps) {
@@ -33,11 +40,27 @@ export function OpenRow({ table, columns, text, whyNoDelete, onDelete, onClose }
     },
     { everyMillis },
   );
+  const hasHistory = useService()?.features.has('row-history') === true && table.kind === 'table';
+  const [view, setView] = useParam('show', 'values');
+  const isHistory = hasHistory && view === 'history';
+  const tabs = hasHistory && (
+    <Tabs
+      label="Views of the row"
+      tabs={views}
+      chosen={isHistory ? 'history' : 'values'}
+      onChoose={setView}
+    />
+  );
+  const history = isHistory ? (
+    <RowChanges table={table.name} text={text} version={JSON.stringify(row.value ?? null)} />
+  ) : null;
   if (row.value !== undefined && row.value !== null) {
     const shown = row.value;
     return (
       <RowPanel
         title={title}
+        tabs={tabs}
+        instead={history}
         fields={table.columns}
         columns={columns}
         row={shown}
@@ -52,12 +75,15 @@ export function OpenRow({ table, columns, text, whyNoDelete, onDelete, onClose }
   }
   return (
     <Dialog title={title} form="side" onClose={onClose}>
+      {tabs}
       <WhenLoaded of={row}>
-        {() => (
-          <Empty icon="search" title="This row does not exist">
-            It was deleted, or you may not see it.
-          </Empty>
-        )}
+        {() =>
+          history ?? (
+            <Empty icon="search" title="This row does not exist">
+              It was deleted, or you may not see it.
+            </Empty>
+          )
+        }
       </WhenLoaded>
     </Dialog>
   );

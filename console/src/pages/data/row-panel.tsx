@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { Copy } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -13,6 +14,10 @@ import styles from './row-panel.module.css';
 
 interface RowPanelProps {
   readonly title: string;
+  /** Chooses between the values of the row and its history, where there is one. */
+  readonly tabs: ReactNode;
+  /** What stands in the place of the values, if it is chosen. */
+  readonly instead: ReactNode | null;
   readonly fields: readonly Field[];
   readonly columns: readonly ShownColumn[];
   readonly row: Row;
@@ -23,7 +28,7 @@ interface RowPanelProps {
 
 /** One row with all of its values, whole. */
 export function RowPanel(props: RowPanelProps) {
-  const { title, fields, columns, row, whyNoDelete, onDelete, onClose } = props;
+  const { title, tabs, instead, fields, columns, row, whyNoDelete, onDelete, onClose } = props;
   const foot = (
     <>
       <Button kind="danger" icon="trash" off={whyNoDelete} onClick={onDelete}>
@@ -34,25 +39,32 @@ export function RowPanel(props: RowPanelProps) {
   );
   return (
     <Dialog title={title} form="side" onClose={onClose} foot={foot}>
-      <div className={styles.fields}>
-        {fields.map((field, at) => {
-          const column = columns.find((each) => each.field.name === field.name);
-          const address = column?.follow?.(row[at]) ?? null;
-          return (
-            <section key={field.name} className={styles.field} aria-label={field.name}>
-              <header className={styles.name}>
-                {field.name}
-                <span>{typeName(field.type)}</span>
-                <Copy text={() => typedText(field.type, row[at])} what={field.name} />
-              </header>
-              <pre className={styles.text}>{wholeText(field.type, row[at])}</pre>
-              <OtherForm type={field.type} value={row[at]} />
-              {address !== null && <Link to={address}>Go to {column?.leadsTo}</Link>}
-            </section>
-          );
-        })}
-      </div>
+      {tabs}
+      {instead ?? <Values fields={fields} columns={columns} row={row} />}
     </Dialog>
+  );
+}
+
+function Values({ fields, columns, row }: Pick<RowPanelProps, 'fields' | 'columns' | 'row'>) {
+  return (
+    <div className={styles.fields}>
+      {fields.map((field, at) => {
+        const column = columns.find((each) => each.field.name === field.name);
+        const address = column?.follow?.(row[at]) ?? null;
+        return (
+          <section key={field.name} className={styles.field} aria-label={field.name}>
+            <header className={styles.name}>
+              {field.name}
+              <span>{typeName(field.type)}</span>
+              <Copy text={() => typedText(field.type, row[at])} what={field.name} />
+            </header>
+            <pre className={styles.text}>{wholeText(field.type, row[at])}</pre>
+            <OtherForm type={field.type} value={row[at]} />
+            {address !== null && <Link to={address}>Go to {column?.leadsTo}</Link>}
+          </section>
+        );
+      })}
+    </div>
   );
 }
 

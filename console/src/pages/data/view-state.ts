@@ -35,7 +35,8 @@ export function useViewState(table: TableSchema): ViewState {
         setParams({ sort: text });
       },
       setHidden: (hidden) => setParams({ hide: hidden.size === 0 ? null : [...hidden].join(',') }),
-      openRow: (text) => setParams({ row: text === '' ? null : text }, 'step'),
+      openRow: (text) =>
+        setParams({ row: text === '' ? null : text, ...(text === '' && { show: null }) }, 'step'),
     };
   }, [table, where, sortText, hide, rowText]);
 }
