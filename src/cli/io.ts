@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { safeText } from './safe-text.ts';
+import { safePaintedText, safeText } from './safe-text.ts';
 
 /**
  * The parts of the environment that a command can use; tests run the real program instead of faking
@@ -12,6 +12,8 @@ export interface Io {
   readonly environment: NodeJS.ProcessEnv;
   /** Results, made safe to show. */
   out(text: string): void;
+  /** As `out`, where the colours of a plan stay. */
+  outPainted(text: string): void;
   /** Results as they are: a value that another program takes, or text that was made safe. */
   outAsIs(text: string): void;
   /** Warnings, notices and errors, made safe to show. */
@@ -42,6 +44,7 @@ export function processIo(): Io {
     cwd: process.cwd(),
     environment: process.env,
     out: (text) => void process.stdout.write(`${safeText(text)}\n`),
+    outPainted: (text) => void process.stdout.write(`${safePaintedText(text)}\n`),
     outAsIs: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(`${safeText(text)}\n`),
     progress: (text) => {

@@ -103,7 +103,7 @@ async function automatic(
   { io, mayBreakClients, answersYes }: UpdateQuestion,
   plan: Shaped<typeof automaticPlan>,
 ): Promise<UpdateChoice> {
-  if (plan.migrate_plan !== '') io.out(shownPlanText(plan.migrate_plan));
+  if (plan.migrate_plan !== '') io.outPainted(shownPlanText(plan.migrate_plan));
   for (const warning of plan.warnings ?? []) io.err(`Warning: ${warning}.`);
   if (plan.break_clients && !mayBreakClients) {
     const question = 'The above changes will BREAK existing clients. Do you want to proceed?';

@@ -45,7 +45,7 @@ export async function showPlan({ io, isJson, flags, ...request }: PlanRequest): 
     await prePublish({ ...request, hasColours, isTried: true }, database),
   );
   if (isJson) io.outAsIs(JSON.stringify(document, null, 2));
-  else io.out(planText(document, flags));
+  else io.outPainted(planText(document, flags));
   if (!document.succeeds) throw new CliError('This publish would fail. Nothing was changed.');
 }
 
