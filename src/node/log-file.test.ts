@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Random } from '../testing/random.ts';
 import { LogFile, MemoryModuleLog, type ModuleLog } from './log-file.ts';
 
@@ -132,6 +132,20 @@ describe('a module log in files', () => {
     expect(again.append('z', noon + day)).toBe(true);
     expect(again.tail(9)).toBe('z\n');
     again.close();
+  });
+
+  it('does not continue a line of which the disk has taken a part', () => {
+    const log = new LogFile(directory, bounds);
+    log.append('first', noon);
+    const write = fs.writeSync;
+    const fake = vi.spyOn(fs, 'writeSync').mockImplementationOnce((descriptor, bytes) => {
+      return write(descriptor, (bytes as Buffer).subarray(0, 3));
+    });
+    expect(() => log.append('second', noon)).toThrow('a part of a line');
+    fake.mockRestore();
+    log.append('third', noon);
+    expect(log.tail(3)).toBe('first\nsec\nthird\n');
+    log.close();
   });
 
   it('does not continue a line that a crash cut off', () => {

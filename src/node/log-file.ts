@@ -69,8 +69,20 @@ export class LogFile implements ModuleLog {
     if (this.#descriptor === undefined || day > this.#day) this.#open(day);
     if (this.#size >= this.#bounds.fileBytesMax && kind === undefined) return false;
     if (this.#descriptor === undefined) return false;
-    this.#size += fs.writeSync(this.#descriptor, `${line}\n`);
+    this.#write(this.#descriptor, Buffer.from(`${line}\n`));
     return true;
+  }
+
+  /** A full disk takes a part of a line; the file is opened again then, which ends that line. */
+  #write(descriptor: number, bytes: Buffer): void {
+    let written = 0;
+    try {
+      written = fs.writeSync(descriptor, bytes);
+    } finally {
+      this.#size += written;
+      if (written < bytes.length) this.close();
+    }
+    if (written < bytes.length) throw new Error('the disk has taken only a part of a line');
   }
 
   tail(count: number, bounds?: TailBounds): string {

@@ -1,6 +1,7 @@
 import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { type LogRecord, logRecord } from '../../protocol/log-record.ts';
+import { JsonError } from '../../values/json-error.ts';
 import { parseAs } from '../../values/json-shape.ts';
 import type { LogRequest, LogStream } from './module-log.ts';
 
@@ -18,7 +19,7 @@ export interface Crashed {
 /** The last lines that a function logged, or that report its failure; oldest first. */
 export async function linesOfFunction(open: OpenLog, name: string): Promise<readonly string[]> {
   const lines = await candidates(open, name, limits.agentLogScanLinesMax);
-  return lines.filter((line) => parseAs(line, logRecord).function === name);
+  return lines.filter((line) => recordIn(line)?.function === name);
 }
 
 /**
@@ -32,7 +33,8 @@ export async function crashReason(
   try {
     const lines = await candidates(open, name, limits.crashScanLinesMax);
     for (let at = lines.length - 1; at >= 0; at -= 1) {
-      const record = parseAs(lines[at] as string, logRecord);
+      const record = recordIn(lines[at] as string);
+      if (record === undefined) continue;
       if (record.ts / 1_000 < since) return undefined;
       if (record.level === 'Panic' && record.function === name) return reasonIn(record);
     }
@@ -51,6 +53,16 @@ async function candidates(open: OpenLog, name: string, lines: number): Promise<r
   for await (const chunk of open(request)) text += chunk;
   const mark = `"function":${JSON.stringify(name)}`;
   return text.split('\n').filter((line) => line.includes(mark));
+}
+
+/** `undefined` for a line that a full disk or a power cut has torn. */
+function recordIn(line: string): LogRecord | undefined {
+  try {
+    return parseAs(line, logRecord);
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
 }
 
 function reasonIn({ message, trace = [] }: LogRecord): string {

@@ -269,3 +269,16 @@ it('[living 5.11] going back means the program before that which runs', async ()
   await bench.deploy('d', { kind: 'reset' });
   expect(await before()).toBe(5);
 });
+
+it('[living 5.11] removes what a crash has left of a write', async () => {
+  const folder = newFolder();
+  const bench = new Bench(new DiskShelf(folder));
+  await bench.deploy('b');
+  writeFileSync(path.join(folder, '.deploys.json.99-1.tmp'), '');
+  writeFileSync(path.join(folder, '.99-2.tmp'), 'half a program');
+  bench.restart();
+  await bench.deploy('c');
+  const programs = ['a', 'b'].map((letter) => `${hashOf(letter)}.program`);
+  expect(readdirSync(folder).sort()).toEqual([...programs, 'deploys.json']);
+  expect(await bench.story()).toHaveLength(3);
+});

@@ -244,7 +244,10 @@ export class DeployList {
     this.#newest = { deploy: listed.at(-1) };
     if (next !== undefined) return;
     const kept = programsToKeep(listed, limits.deployProgramsKeptMax);
-    const isOld = (name: string) => name.endsWith('.program') && !kept.has(name.slice(0, -8));
+    // What a crash has left of writing is as old as that.
+    const isLeft = (name: string) => /^\..*\.tmp$/.test(name);
+    const isOld = (name: string) =>
+      isLeft(name) || (name.endsWith('.program') && !kept.has(name.slice(0, -8)));
     const old = (await shelf.names()).filter(isOld);
     if (old.length > 0) await shelf.remove(old);
   }

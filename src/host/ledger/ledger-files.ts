@@ -106,8 +106,9 @@ export class LedgerFolder implements LedgerStore {
       await handle.appendFile(block);
       file.bytes += block.length;
     } catch (error) {
-      // What it has written of the block ends the file.
-      file.bytes = Number.POSITIVE_INFINITY;
+      // What it has written of the block ends the file; without another block, it goes again.
+      if (file.bytes === 0) await fs.promises.rm(place, { force: true });
+      else file.bytes = Number.POSITIVE_INFINITY;
       throw error;
     } finally {
       await handle.close();

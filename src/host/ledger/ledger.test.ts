@@ -1,4 +1,4 @@
-import {
+import fs, {
   appendFileSync,
   copyFileSync,
   mkdirSync,
@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { narrowed, ownerRights } from '../../database/rights.ts';
 import { limits } from '../../limits.ts';
 import { identityToHex } from '../../values/identity.ts';
@@ -358,6 +358,26 @@ describe('the files of a ledger', () => {
     const next = new Ledger({ store: await openFolderFor(keepMillis), clock, report, keepMillis });
     await expect.poll(filesOf).toEqual([]);
     await next.close();
+  });
+
+  it('leave no files of what a full disk has not taken', async () => {
+    const store = await LedgerFolder.open(folder, bounds, now);
+    const open = fs.promises.open.bind(fs.promises);
+    const full = vi.spyOn(fs.promises, 'open').mockImplementation(async (...where) => {
+      const handle = await open(...where);
+      handle.appendFile = () => Promise.reject(new Error('ENOSPC'));
+      return handle;
+    });
+    for (let time = 0; time < 3; time += 1) {
+      await expect(store.append(shop, new Uint8Array(8), Date.now())).rejects.toThrow('ENOSPC');
+      expect(await store.files(shop)).toEqual([]);
+    }
+    full.mockRestore();
+    const block = encodeBlock([entry()], now);
+    await store.append(shop, block, Date.now());
+    expect(await store.files(shop)).toEqual([1]);
+    expect(await store.read(shop, 1)).toEqual(Buffer.from(block));
+    await store.close();
   });
 
   it('that cannot be written are reported once, and stop nothing', async () => {
