@@ -262,10 +262,11 @@ describe('a module that cannot be described', () => {
   const rows = t.array(t.row('Keys', { a: t.u8().primaryKey(), b: t.u8().primaryKey() }));
   const anyDb: any = db;
   const notOurs = 'exporting something that is not a spacetime export';
+  const advice = 'leave out its `export`, or make it with the schema, as by `db.reducer(…)`';
 
   it.each([
-    [`${notOurs}\n\`x\` was not created by the schema`, { default: db, x: 3 }],
-    [`${notOurs}\n\`x\` was not created by the schema`, { default: db, x: ok }],
+    [`${notOurs}\n\`x\` was not created by the schema: ${advice}`, { default: db, x: 3 }],
+    [`${notOurs}\n\`x\` was not created by the schema: ${advice}`, { default: db, x: ok }],
     ['multiple schemas are not supported', { default: db, x: schema({}).reducer(ok) }],
     [
       "There is already a reducer, procedure, or view with the name 'y'",

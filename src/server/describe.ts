@@ -177,7 +177,8 @@ class Description {
     if (found === undefined) {
       if (!isRoot) return;
       const text = 'exporting something that is not a spacetime export';
-      throw new TypeError(`${text}\n\`${name}\` was not created by the schema`);
+      const advice = 'leave out its `export`, or make it with the schema, as by `db.reducer(…)`';
+      throw new TypeError(`${text}\n\`${name}\` was not created by the schema: ${advice}`);
     }
     if (found.schema !== this.#schema) throw new TypeError('multiple schemas are not supported');
     const { registration } = found;

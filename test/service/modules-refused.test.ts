@@ -37,10 +37,11 @@ async function refusalOf(source: string): Promise<string> {
 describe('exports that cannot be published', () => {
   const other = 'const other = schema({ person });';
   const notOurs = 'exporting something that is not a spacetime export';
+  const advice = 'leave out its `export`, or make it with the schema, as by `db.reducer(…)`';
   const handler = "const board = db.httpHandler(() => new SyncResponse('x'));";
   it.each([
-    ['export const x = 5;', `${notOurs}\n\`x\` was not created by the schema`],
-    ['export function help() {}', `${notOurs}\n\`help\` was not created by the schema`],
+    ['export const x = 5;', `${notOurs}\n\`x\` was not created by the schema: ${advice}`],
+    ['export function help() {}', `${notOurs}\n\`help\` was not created by the schema: ${advice}`],
     [`${other} export const r = other.reducer(() => {});`, 'multiple schemas are not supported'],
     [
       'export const a = db.reducer(clock); export const g = db.exportGroup({ a: db.reducer(clock) });',

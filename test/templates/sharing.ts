@@ -36,6 +36,19 @@ export async function sharesNotes({ dev }: RunningProject): Promise<void> {
   await windows.close();
 }
 
+/** The page as it is published, under a name that the project has nowhere. */
+export async function sharesPublished({ stranger, folder }: RunningProject): Promise<void> {
+  await stranger.run(folder, 'npm', 'run', 'build');
+  const publish = ['reducerdb', 'publish', 'guest-book', '--static', 'dist', '--yes'];
+  const said = await stranger.run(folder, 'npx', ...publish);
+  const windows = await Windows.open(/http:\/\/guest-book\.\S+/.exec(said)?.[0] ?? said);
+  for (const page of windows.pages) await page.getByText('2 windows open').waitFor();
+  await windows.one.getByLabel('Note').fill('published');
+  await windows.one.getByRole('button', { name: 'Add' }).click();
+  await windows.other.locator('.notes li', { hasText: 'published' }).waitFor();
+  await windows.close();
+}
+
 /** The game: each window is a player, and both show the score of one that takes a coin. */
 export async function sharesGame({ dev }: RunningProject): Promise<void> {
   const windows = await Windows.open(await dev.page());

@@ -6,7 +6,7 @@ import { blocksOf } from '../docs/blocks.ts';
 import { root } from '../service/harness.ts';
 import { DevProcess } from './dev-process.ts';
 import { hasRegistry, Stranger } from './packed.ts';
-import { sharesNotes } from './sharing.ts';
+import { sharesNotes, sharesPublished } from './sharing.ts';
 
 const missing = [
   ...(findChromium() === undefined ? [howToInstall] : []),
@@ -40,9 +40,11 @@ describe.skipIf(missing.length > 0)('a stranger', () => {
     const began = performance.now();
     const dev = new DevProcess(commands.join('\n'), stranger.folder, stranger.environment);
     try {
-      await sharesNotes({ stranger, folder: path.join(stranger.folder, 'my-app'), dev });
+      const project = { stranger, folder: path.join(stranger.folder, 'my-app'), dev };
+      await sharesNotes(project);
       expect((performance.now() - began) / 60_000).toBeLessThan(minutesMax);
       expect(dev.output).toContain('seeded by seed.ts');
+      await sharesPublished(project);
     } finally {
       await dev.stop();
     }
