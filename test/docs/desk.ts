@@ -148,7 +148,10 @@ export class Desk {
     symlinkSync(path.join(root, 'examples'), path.join(this.folder, 'examples'));
     const run = `exec ${process.execPath} ${command}`;
     this.#shim('reducerdb', `${run} "$@"`);
-    this.#shim('npx', `[ "$1" = reducerdb ] || exit 127\nshift\n${run} "$@"`);
+    this.#shim(
+      'npx',
+      `[ "$1" = --no-install ] && shift\n[ "$1" = reducerdb ] || exit 127\nshift\n${run} "$@"`,
+    );
     // An answer that is an error fails the line, too.
     const curl = spawnSync('sh', ['-c', 'command -v curl'], { encoding: 'utf8' }).stdout.trim();
     this.#shim('curl', `exec ${curl} --fail-with-body "$@"`);
