@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { limits } from '../../limits.ts';
 import { safeText } from '../safe-text.ts';
 import type { DevScreen } from './dev-screen.ts';
+import { pageAddress } from './page-address.ts';
 
 /** Set for everything that `dev` runs: a `dev` within a `dev` would start itself forever. */
 export const insideVariable = 'REDUCERDB_INSIDE_DEV';
@@ -140,8 +141,8 @@ export class SideCommand {
   #line(line: string): void {
     const plain = stripVTControlCharacters(line);
     this.#options.screen.asIs(`${this.#options.mark}${safeText(plain)}`);
-    const [url] = /https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?[^\s]*/.exec(plain) ?? [];
-    if (url === undefined || this.#hasPage) return;
+    const url = this.#hasPage ? undefined : pageAddress(plain);
+    if (url === undefined) return;
     this.#hasPage = this.#options.onPage?.(url) === true;
   }
 }
