@@ -3,13 +3,14 @@ import { Empty, WhenLoaded } from '../../parts/state.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { useLoad } from '../../service/load.ts';
 import type { TableSchema } from '../../service/schema.ts';
-import { runSql } from '../../service/sql.ts';
+import { useConnection } from '../../shell/connection.ts';
 import { useDatabase, useService } from '../../shell/database-context.tsx';
 import { useParam } from '../../shell/router.tsx';
 import type { Row } from './grid-query.ts';
 import type { ShownColumn } from './grid-row.tsx';
 import { RowChanges } from './row-changes.tsx';
 import { RowPanel } from './row-panel.tsx';
+import { readRows } from './row-reader.ts';
 import { rowSql } from './selection.ts';
 
 interface OpenRowProps {
@@ -31,11 +32,13 @@ const views = [
 /** The row that the address names; it follows changes while it is open. */
 export function OpenRow({ table, columns, text, whyNoDelete, onDelete, onClose }: OpenRowProps) {
   const { database } = useDatabase();
+  const connection = useConnection(database);
   const title = `${table.name} ${text}`;
   const row = useLoad(
     `${database}\n${table.name}\n${text}`,
     async (signal) => {
-      const { rows } = await runSql(database, rowSql(table, text), { signal, isConfirmed: false });
+      const [sql, fields] = [rowSql(table, text), table.columns];
+      const { rows } = await readRows({ database, connection, sql, columns: fields, signal });
       return rows[0] ?? null;
     },
     { everyMillis },

@@ -1,7 +1,6 @@
 import { ServiceError } from '../../service/http.ts';
 import { serviceErrorOf } from '../../service/load.ts';
 import { reachability } from '../../service/reachability.ts';
-import { runSql } from '../../service/sql.ts';
 import { Store } from '../../service/store.ts';
 import type { Field } from '../../service/types.ts';
 import type { Connection } from '../../shell/connection.ts';
@@ -15,6 +14,7 @@ import {
   watchSql,
   windowSql,
 } from './grid-query.ts';
+import { type Read, readRows } from './row-reader.ts';
 
 /** What the grid knows at a moment; a new object whenever something of it changed. */
 export interface WindowState {
@@ -30,6 +30,7 @@ export interface WindowState {
 }
 
 const blockRows = 100;
+const countColumn: Field = { name: 'n', type: { kind: 'integer', bits: 64, isSigned: false } };
 /** Blocks that are kept: more than any window shows, so that memory stays bounded. */
 const blocksMax = 40;
 /** How often rows in view are read again at most, while they change. */
@@ -37,7 +38,8 @@ const freshMillis = 100;
 /** How often the number of rows is asked for; less often where the query is slow. */
 const countMillis = 1_500;
 const costlyCountMillis = 8_000;
-const costlyMillis = 40;
+/** With the way there and back. */
+const costlyMillis = 150;
 const errorMillis = 2_000;
 
 interface Block {
@@ -194,8 +196,7 @@ export class RowWindow {
     const old = this.#blocks.get(number);
     const stretch = this.#stretchOf(number);
     const sql = windowSql(this.#query, stretch, blockRows);
-    const { signal } = this.#stop;
-    const answer = await runSql(this.#database, sql, { signal, isConfirmed: false });
+    const answer = await this.#ask(sql, this.state.get().columns);
     const rows = stretch.kind === 'before' ? [...answer.rows].reverse() : answer.rows;
     if (stretch.kind === 'before' && rows.length < blockRows) {
       // Rows before it went away: it is found by counting.
@@ -261,19 +262,28 @@ export class RowWindow {
     if (now - this.#countAt < this.#countEvery) return;
     this.#countAt = now;
     try {
-      const { signal } = this.#stop;
-      const sql = countSql(this.#query);
-      const { rows, micros } = await runSql(this.#database, sql, { signal, isConfirmed: false });
+      const isFirst = this.state.get().count === null;
+      const { rows, micros } = await this.#ask(countSql(this.#query), isFirst ? [] : [countColumn]);
       this.#countEvery = micros / 1_000 > costlyMillis ? costlyCountMillis : countMillis;
       const count = Number(rows[0]?.[0] ?? 0);
       if (count === this.state.get().count) return;
-      const isFirst = this.state.get().count === null;
       this.state.set({ ...this.state.get(), count });
       if (!isFirst) this.#isStale = true;
       void this.#read();
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  /** What is read for the first time (its columns are not known) does not wait for a connection. */
+  #ask(sql: string, columns: readonly Field[]): Promise<Read> {
+    return readRows({
+      database: this.#database,
+      connection: this.#connection,
+      sql,
+      columns,
+      signal: this.#stop.signal,
+    });
   }
 
   /** Follows the stretch of keys in view. */
