@@ -45,6 +45,12 @@ describe.skipIf(!hasChromium)('the frame of the console', () => {
     const place = String(path).replace('/console/', '');
     const visitor = await stage.visit(place, { token: null });
     const { page } = visitor;
+    const dialog = page.getByRole('dialog', { name: /^Sign in as c200.*\?$/ });
+    await dialog.getByTitle(stage.ownerIdentity).waitFor();
+    await visitor.expectAccessible();
+    // Nobody is signed in before the answer.
+    expect(await page.evaluate(() => sessionStorage.getItem('reducerdb.session'))).toBe(null);
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByTitle(/^Signed in: c200/).waitFor();
     await page.getByRole('link', { name: 'market' }).waitFor();
     expect(page.url()).toBe(`${stage.url}/console/`);
@@ -64,6 +70,26 @@ describe.skipIf(!hasChromium)('the frame of the console', () => {
     await late.page.getByRole('alert').waitFor();
     await late.page.getByRole('heading', { name: 'Sign in' }).waitFor();
     late.expectNoTroubles();
+  });
+
+  it('[console 1.3] signs nobody in by the link of a stranger, and trusts what it began', async () => {
+    const code = async () => {
+      const { path } = JSON.parse(await stage.send('POST', '/v1/console/codes'));
+      return String(path).replace('/console/', '');
+    };
+    const visitor = await stage.visit(await code(), { token: null });
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Do not sign in' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    const kept = () => page.evaluate(() => sessionStorage.getItem('reducerdb.session'));
+    expect(await kept()).toBe(null);
+    // As the button that leads to an issuer notes it; the note counts once.
+    await page.evaluate(() => sessionStorage.setItem('reducerdb.login', String(Date.now())));
+    await visitor.go('service');
+    await visitor.go(await code());
+    await page.getByTitle(/^Signed in: c200/).waitFor();
+    expect(await page.evaluate(() => sessionStorage.getItem('reducerdb.login'))).toBe(null);
+    visitor.expectNoTroubles();
   });
 
   it('[console 1.3] asks before an address replaces who is signed in', async () => {
@@ -105,8 +131,13 @@ describe.skipIf(!hasChromium)('the frame of the console', () => {
     await page.getByRole('option', { name: /note_down.*reducer/s }).waitFor();
     await page.getByRole('combobox').fill('market');
     await page.getByRole('option', { name: /market.*database/s }).waitFor();
+    // The host and the database have a page of that name, and neither stays when others are found.
+    await page.getByRole('combobox').fill('metrics');
+    await page.getByRole('option', { name: /Metrics.*page of the host/s }).waitFor();
+    expect(await page.getByRole('option', { name: /Metrics/ }).count()).toBe(2);
     await page.getByRole('combobox').fill('zzzz');
     await page.getByText('Nothing has such a name').waitFor();
+    expect(await page.getByRole('option').count()).toBe(0);
     await page.keyboard.press('Escape');
     await page.getByRole('combobox').waitFor({ state: 'detached' });
     visitor.expectNoTroubles();

@@ -29,6 +29,22 @@ export async function endSession(): Promise<void> {
   await send('/v1/console/sessions/current', { method: 'DELETE' });
 }
 
+const loginKey = 'reducerdb.login';
+/** As long as the service waits for an answer of the issuer. */
+const loginMillisMax = 600_000;
+
+/** Notes that this window goes to an issuer: the next code that it brings was asked for here. */
+export function beginLogin(): void {
+  sessionStorage.setItem(loginKey, String(Date.now()));
+}
+
+/** Whether this window has begun a login that may still come back; it counts once. */
+export function takeLogin(): boolean {
+  const began = Number(sessionStorage.getItem(loginKey) ?? Number.NaN);
+  sessionStorage.removeItem(loginKey);
+  return Date.now() - began <= loginMillisMax;
+}
+
 /** Where a browser goes to sign in at an issuer, and comes back from. */
 export function loginAddress(issuer: string, back: string): string {
   const query = new URLSearchParams({ issuer, return: back });

@@ -1,17 +1,17 @@
 import { useEffect, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { shortIdentity } from '../parts/identity.tsx';
+import { IdentityText, shortIdentity } from '../parts/identity.tsx';
 import { complain } from '../parts/toast.tsx';
 import { identityOfToken } from '../service/identities.ts';
 import { serviceErrorOf } from '../service/load.ts';
 import { session, setSession } from '../service/session-token.ts';
-import { endSessionOf, type NewSession, redeemCode } from '../service/sessions.ts';
+import { endSessionOf, type NewSession, redeemCode, takeLogin } from '../service/sessions.ts';
 
 /** What the fragment of the address brought: a code, what failed at an issuer, or nothing. */
 export interface Arrival {
   readonly isRedeeming: boolean;
-  /** A session of another identity than the one that is signed in: somebody has to agree. */
+  /** A session that this window did not ask for: somebody has to agree. */
   readonly offered: NewSession | null;
   readonly answer: (isWanted: boolean) => void;
 }
@@ -22,7 +22,10 @@ export function useArrival(): Arrival {
   const [isRedeeming, setRedeeming] = useState(brought.code !== null);
   const [offered, setOffered] = useState<NewSession | null>(null);
   useEffect(() => {
-    if (brought.error !== null) reportFault(brought.error);
+    if (brought.error !== null) {
+      takeLogin();
+      reportFault(brought.error);
+    }
     if (brought.code === null) return;
     redeem(brought.code)
       .then(setOffered)
@@ -37,22 +40,29 @@ export function useArrival(): Arrival {
   return { isRedeeming, offered, answer };
 }
 
-/** Asks before another identity takes the place of the one that is signed in. */
+/**
+ * Asks before an address signs somebody in: whoever opens a stranger's link would work, and keep
+ * secrets, as that stranger.
+ */
 export function OfferedSession({ offered, answer }: Pick<Arrival, 'offered' | 'answer'>) {
   if (offered === null) return null;
+  const isOther = session.get().kind === 'token';
   const foot = (
     <>
-      <Button onClick={() => answer(false)}>Stay as I am</Button>
+      <Button onClick={() => answer(false)}>{isOther ? 'Stay as I am' : 'Do not sign in'}</Button>
       <Button kind="accent" onClick={() => answer(true)}>
-        Switch
+        {isOther ? 'Switch' : 'Sign in'}
       </Button>
     </>
   );
+  const name = shortIdentity(offered.identity);
+  const title = isOther ? 'Sign in as somebody else?' : `Sign in as ${name}?`;
   return (
-    <Dialog title="Sign in as somebody else?" onClose={() => answer(false)} foot={foot}>
+    <Dialog title={title} onClose={() => answer(false)} foot={foot}>
       <p>
-        You are signed in as {shortIdentity(identityOfToken() ?? 'somebody')}. The address that you
-        opened signs you in as {shortIdentity(offered.identity)}. If you did not ask for that, stay.
+        {isOther && `You are signed in as ${shortIdentity(identityOfToken() ?? 'somebody')}. `}
+        The address that you opened signs you in as <IdentityText hex={offered.identity} />. Go on
+        only if you opened it yourself: <code>reducerdb login show</code> prints your identity.
       </p>
     </Dialog>
   );
@@ -70,8 +80,9 @@ function redeem(code: string): Promise<NewSession | null> {
 async function redeemOnce(code: string): Promise<NewSession | null> {
   try {
     const made = await redeemCode(code);
-    const isOther = session.get().kind === 'token' && identityOfToken() !== made.identity;
-    if (isOther) return made;
+    const isAsked = takeLogin() && session.get().kind !== 'token';
+    const isSame = session.get().kind === 'token' && identityOfToken() === made.identity;
+    if (!isAsked && !isSame) return made;
     setSession({ kind: 'token', token: made.token });
   } catch (error) {
     const { message, hint = '' } = serviceErrorOf(error);

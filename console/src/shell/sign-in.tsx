@@ -5,7 +5,7 @@ import mark from '../parts/mark.svg';
 import { Notice } from '../parts/state.tsx';
 import type { ServiceInfo } from '../service/service-info.ts';
 import { setSession } from '../service/session-token.ts';
-import { loginAddress } from '../service/sessions.ts';
+import { beginLogin, loginAddress } from '../service/sessions.ts';
 import styles from './sign-in.module.css';
 
 interface SignInProps {
@@ -37,9 +37,10 @@ export function SignIn({ info, why }: SignInProps) {
             key={issuer}
             className={styles.wide}
             icon="user"
-            onClick={() =>
-              location.assign(loginAddress(issuer, location.pathname + location.search))
-            }
+            onClick={() => {
+              beginLogin();
+              location.assign(loginAddress(issuer, location.pathname + location.search));
+            }}
           >
             Continue with {name}
           </Button>
