@@ -91,7 +91,8 @@ function Found({ id, found, at, go }: FoundProps) {
       {found.map((goal, position) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys
         <div
-          key={`${goal.what} ${goal.name}`}
+          // A page of the host and one of a database can have one name.
+          key={`${goal.what} ${goal.address}`}
           id={`${id}-${position}`}
           ref={position === at ? chosen : null}
           role="option"
@@ -122,7 +123,12 @@ function useGoals(
       .map((page): Goal => {
         const place = page.scope === 'host' ? null : database;
         const address = pageAddress(place, page.path);
-        return { name: page.title, what: 'page', icon: page.icon, address };
+        return {
+          name: page.title,
+          what: page.scope === 'host' ? 'page of the host' : 'page',
+          icon: page.icon,
+          address,
+        };
       });
     const ofDatabases = (databases ?? []).map(({ name }): Goal => {
       return { name, what: 'database', icon: 'database', address: pageAddress(name, 'data') };
