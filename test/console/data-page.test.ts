@@ -163,9 +163,39 @@ describe.skipIf(!hasChromium)('the page of data', () => {
     const apply = page.getByRole('button', { name: 'Apply exactly this' });
     expect(await apply.getAttribute('aria-disabled')).toBe('true');
     await page.getByRole('button', { name: 'Go on editing' }).click();
-    await page.getByRole('button', { name: 'Drop' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
     await page.getByText('not applied').waitFor({ state: 'detached' });
     expect(await texts(visitor, 2)).toContain('Grace@example.com');
+    visitor.expectNoTroubles();
+  });
+
+  it('[console 2.2] keeps edits while one looks elsewhere, and asks before they are lost', async () => {
+    const visitor = await stage.visit('db/market/data?table=customer');
+    const { page } = visitor;
+    await expect.poll(() => texts(visitor, 2)).toEqual(expect.arrayContaining(['Grace']));
+    await cells(visitor, 2).nth(1).dblclick();
+    await page.getByLabel('name, string').fill('Grace Hopper');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 change not applied').waitFor();
+    await page.getByRole('link', { name: 'purchase' }).click();
+    await grid(visitor, 'purchase').waitFor();
+    expect(await page.getByText('1 change not applied').count()).toBe(0);
+    await page.getByRole('link', { name: 'Schema' }).click();
+    await page.getByRole('heading', { name: 'Schema' }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: /customer.*1 not applied/s }).click();
+    await page.getByText('1 change not applied').waitFor();
+    expect(await texts(visitor, 2)).toContain('Grace Hopper');
+    const asked = page.waitForEvent('dialog');
+    void page.reload().catch(() => undefined);
+    const dialog = await asked;
+    expect(dialog.type()).toBe('beforeunload');
+    await dialog.dismiss();
+    await page.getByText('1 change not applied').waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('not applied').waitFor({ state: 'detached' });
+    await page.reload();
+    await expect.poll(() => texts(visitor, 2)).toEqual(expect.arrayContaining(['Grace']));
     visitor.expectNoTroubles();
   });
 

@@ -29,7 +29,7 @@ export function ChangeBar({ database, table, set, onChange, onApplied }: ChangeB
       <span className={styles.words} role="status">
         {set.length === 1 ? '1 change' : `${set.length} changes`} not applied
       </span>
-      <Button onClick={() => onChange([])}>Drop</Button>
+      <Button onClick={() => onChange([])}>Discard</Button>
       <Button kind="accent" onClick={() => setOpen(true)}>
         Review
       </Button>
@@ -123,7 +123,7 @@ function Edits(props: { table: TableSchema; set: ChangeSet; onDrop: (id: string)
             kind="plain"
             size="small"
             icon="close"
-            aria-label="Drop this change"
+            aria-label="Discard this change"
             onClick={() => props.onDrop(edit.id)}
           />
         </li>

@@ -1,8 +1,10 @@
 import { useState } from 'react';
+import { Badge } from '../../parts/badge.tsx';
 import { SearchField, Select } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import type { TableSchema } from '../../service/schema.ts';
 import { Link, navigate, pageAddress } from '../../shell/router.tsx';
+import { useChangeCount } from './kept-changes.ts';
 import styles from './table-list.module.css';
 
 interface TableListProps {
@@ -57,6 +59,7 @@ export function TableList({ database, tables, chosen }: TableListProps) {
 
 function Item(props: { database: string; table: TableSchema; chosen: string }) {
   const { database, table, chosen } = props;
+  const changes = useChangeCount(database, table.name);
   return (
     <Link
       className={styles.item}
@@ -66,6 +69,12 @@ function Item(props: { database: string; table: TableSchema; chosen: string }) {
     >
       <Icon name={table.kind === 'view' ? 'view' : 'table'} size={15} />
       <span>{table.name}</span>
+      {changes > 0 && (
+        <Badge kind="accent" title="Changes that are not applied">
+          {changes}
+          <span className="visually-hidden"> not applied</span>
+        </Badge>
+      )}
       {table.kind !== 'system' && !table.isPublic && (
         <span className={styles.lock} title="Private">
           <Icon name="lock" size={12} />

@@ -14,6 +14,7 @@ import { Grid } from './grid.tsx';
 import { GridBar } from './grid-bar.tsx';
 import { useGridColumns } from './grid-columns.ts';
 import type { Row } from './grid-query.ts';
+import { useChanges } from './kept-changes.ts';
 import { OpenRow } from './open-row.tsx';
 import { RowForm } from './row-form.tsx';
 import type { RowWindow } from './row-window.ts';
@@ -52,7 +53,7 @@ function TableRows({ table: given, view, rows }: TableRowsProps) {
   // Columns of system tables are known by their answers alone.
   const fields = given.columns.length > 0 ? given.columns : state.columns;
   const table = useMemo(() => ({ ...given, columns: fields }), [given, fields]);
-  const [set, setSet] = useState<ChangeSet>([]);
+  const [set, setSet] = useChanges(database, table.name);
   const [isInserting, setInserting] = useState(false);
   const columns = useGridColumns(fields, view.hidden);
   const shown = useShownColumns(table, columns);
