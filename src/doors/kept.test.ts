@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Kept } from './kept.ts';
+import { ownerRights, strangerRights } from '../sql/rights.ts';
+import { databaseIdentity, ownerIdentity } from '../values/identity-roles.ts';
+import { type Holder, Kept, sharesIn } from './kept.ts';
 
 const bounds = {
   countMax: 4,
@@ -9,9 +11,13 @@ const bounds = {
   millisMax: 1_000,
 };
 
+function holder(caller: string, ...outer: string[]): Holder {
+  return { caller, shares: [...outer, caller] };
+}
+
 /** Keeps a thing that must fit; returns its id. */
-function put(kept: Kept<string>, caller: string, thing: string, bytes = 1): string {
-  const id = kept.put(caller, thing, bytes);
+function put(kept: Kept<string>, who: string | Holder, thing: string, bytes = 1): string {
+  const id = kept.put(typeof who === 'string' ? holder(who) : who, thing, bytes);
   if (id === undefined) throw new Error(`${thing} does not fit`);
   return id;
 }
@@ -66,9 +72,33 @@ describe('what is kept for callers', () => {
     expect(left()).toEqual(['c', 'd']);
   });
 
+  it('[http 18.1] stays while others keep more, however many callers they are', () => {
+    const kept = new Kept<string>(bounds);
+    const own = put(kept, holder('ada', 'her database'), 'a');
+    const others = Array.from({ length: 20 }, (_, at) => {
+      return [`${at}`, put(kept, holder(`${at}`, 'theirs'), `${at}`)] as const;
+    });
+    expect(kept.get('ada', own)).toBe('a');
+    expect(others.flatMap(([who, id]) => kept.get(who, id) ?? [])).toEqual(['17', '18', '19']);
+    const large = others.map((_, at) => put(kept, holder(`${at}`, 'theirs'), `${at}`, 50));
+    expect(kept.get('ada', own)).toBe('a');
+    expect(large.filter((id, at) => kept.get(`${at}`, id) !== undefined)).toHaveLength(1);
+  });
+
+  it('[mcp B21] stays when strangers come to the same database as new identities', () => {
+    const kept = new Kept<string>({ ...bounds, countMax: 16 });
+    const database = { owner: ownerIdentity(1n), identity: databaseIdentity(2n) };
+    const put = (caller: string, rights: typeof ownerRights) =>
+      kept.put({ caller, shares: sharesIn(database, rights, caller) }, caller, 1) ?? '';
+    const own = ['ada', 'ada'].map((who) => put(who, ownerRights));
+    for (let at = 0; at < 100; at++) put(`${at}`, strangerRights);
+    expect(own.map((id) => kept.get('ada', id))).toEqual(['ada', 'ada']);
+    expect(kept.count).toBe(16);
+  });
+
   it('is not too large', () => {
     const kept = new Kept<string>(bounds);
-    expect(kept.put('ada', 'a', 51)).toBeUndefined();
+    expect(kept.put(holder('ada'), 'a', 51)).toBeUndefined();
     expect(kept.count).toBe(0);
   });
 });

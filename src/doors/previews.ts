@@ -1,12 +1,12 @@
 import type { Caller, SqlRequest } from '../database/outcome.ts';
 import type { PreviewedWork, PreviewKey } from '../database/preview-outcome.ts';
 import type { Rights } from '../database/rights.ts';
+import type { HostedDatabase } from '../host/hosted-database.ts';
 import type { DatabaseDescription, DatabaseHandle } from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
-import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { findFunction } from './json-call.ts';
-import { Kept } from './kept.ts';
+import { Kept, sharesIn } from './kept.ts';
 import { usableDefinition } from './shown-definition.ts';
 
 /** A call or statement that was run and rolled back. */
@@ -27,7 +27,8 @@ export interface KeptPreview extends Previewed {
 export interface PreviewOwner {
   /** Equal for all requests of one caller. */
   readonly callerKey: string;
-  readonly database: DatabaseIdentity;
+  readonly database: Pick<HostedDatabase, 'identity' | 'owner'>;
+  readonly rights: Rights;
 }
 
 /**
@@ -45,7 +46,9 @@ export class Previews {
 
   /** Returns the id of the preview; `undefined` if it is too large to keep. */
   keep(owner: PreviewOwner, preview: KeptPreview): string | undefined {
-    return this.#kept.put(keyOf(owner), preview, bytesOf(preview));
+    const { callerKey, database, rights } = owner;
+    const holder = { caller: keyOf(owner), shares: sharesIn(database, rights, callerKey) };
+    return this.#kept.put(holder, preview, bytesOf(preview));
   }
 
   find(owner: PreviewOwner, id: string): KeptPreview | undefined {
@@ -80,7 +83,7 @@ export async function procedureFault(
 }
 
 function keyOf({ callerKey, database }: PreviewOwner): string {
-  return `${callerKey} ${database}`;
+  return `${callerKey} ${database.identity}`;
 }
 
 /** Estimates the memory of a preview, without the shared definition. */

@@ -40,7 +40,7 @@ export async function preview(exchange: Exchange, context: PreviewContext): Prom
   const { database, caller } = openTarget(exchange, context.host);
   if (!caller.rights.previews) return refusedPreview(database, caller);
   const asked = readAsked(await parseBody(await jsonBody(exchange)));
-  const shown = { exchange, context, database, rowsMax: asked.rowsMax };
+  const shown = { exchange, context, database, caller, rowsMax: asked.rowsMax };
   const isOwn = asked.as === undefined;
   const asking = isOwn ? caller : callerAs(exchange, context, database, asked);
   const tried = await tryOut(database, { caller: asking, asked, isOwn });
@@ -56,7 +56,7 @@ export async function applyPreview(exchange: Exchange, context: PreviewContext):
   const { database, caller } = openTarget(exchange, context.host);
   const { previews } = context;
   const id = exchange.params.id ?? '';
-  const kept = previews.find(ownerOf(exchange, database), id);
+  const kept = previews.find(ownerOf(exchange, database, caller), id);
   if (kept === undefined) return text(404, unknownPreviewText);
   previews.drop(id);
   const work = onBehalfOf(caller, kept.work);
@@ -69,7 +69,7 @@ export async function applyPreview(exchange: Exchange, context: PreviewContext):
     const rest = value === undefined ? '' : `,"value":${value}`;
     return json(200, `{"offset":${outcome.offset}${rest}}`, uncached);
   }
-  const shown = { exchange, context, database, rowsMax, isOwn: true, previewed };
+  const shown = { exchange, context, database, caller, rowsMax, isOwn: true, previewed };
   const error = JSON.stringify(
     'Not applied, because by now it would come to something else. Nothing has happened',
   );
@@ -78,9 +78,9 @@ export async function applyPreview(exchange: Exchange, context: PreviewContext):
 
 /** `DELETE /v1/database/:db/previews/:id`: it cannot be applied any more. */
 export function dropPreview(exchange: Exchange, { host, previews }: PreviewContext): Reply {
-  const { database } = openTarget(exchange, host);
+  const { database, caller } = openTarget(exchange, host);
   const id = exchange.params.id ?? '';
-  if (previews.find(ownerOf(exchange, database), id) === undefined) {
+  if (previews.find(ownerOf(exchange, database, caller), id) === undefined) {
     return text(404, unknownPreviewText);
   }
   previews.drop(id);
@@ -89,8 +89,8 @@ export function dropPreview(exchange: Exchange, { host, previews }: PreviewConte
 
 const uncached = { 'cache-control': 'no-cache' };
 
-function ownerOf(exchange: Exchange, { identity }: HostedDatabase): PreviewOwner {
-  return { callerKey: identityToHex(callerOf(exchange).identity), database: identity };
+function ownerOf(exchange: Exchange, database: HostedDatabase, { rights }: Caller): PreviewOwner {
+  return { callerKey: identityToHex(callerOf(exchange).identity), database, rights };
 }
 
 /** The database refuses it before anything runs, so that the ledger has it. */
@@ -237,6 +237,7 @@ interface Shown {
   readonly exchange: Exchange;
   readonly context: PreviewContext;
   readonly database: HostedDatabase;
+  readonly caller: Caller;
   readonly previewed: Previewed;
   /** Whether it is the caller's own work, which can be applied. */
   readonly isOwn: boolean;
@@ -245,11 +246,11 @@ interface Shown {
 
 /** Keeps a preview that can be applied; returns all that is shown of it. */
 function shownJson(shown: Shown, preview: Preview): string {
-  const { exchange, context, database, previewed, isOwn } = shown;
+  const { exchange, context, database, caller, previewed, isOwn } = shown;
   const ending = endingOf(previewed, preview);
   const isApplicable = ending.error === undefined && isOwn;
   const id = isApplicable
-    ? context.previews.keep(ownerOf(exchange, database), { ...previewed, key: preview.key })
+    ? context.previews.keep(ownerOf(exchange, database, caller), { ...previewed, key: preview.key })
     : undefined;
   const expires = Number(context.nowMicros() / 1_000n) + limits.previewMillisMax;
   const members = {

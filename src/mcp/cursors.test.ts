@@ -14,7 +14,7 @@ const result: SqlResult = {
   rowCount: 10,
   ...{ inserted: 0, deleted: 0, updated: 0, micros: 0 },
 };
-const ada = { caller: 'ada', statement: 'SELECT' };
+const ada = { caller: 'ada', shares: ['ada'], statement: 'SELECT' };
 const at = (row: number): RowPlace => ({ row, byte: row });
 
 /** Takes two rows from a cursor, and returns them with the next cursor. */

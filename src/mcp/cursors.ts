@@ -1,4 +1,4 @@
-import { Kept } from '../doors/kept.ts';
+import { type Holder, Kept } from '../doors/kept.ts';
 import { limits } from '../limits.ts';
 import type { RowPlace, SqlResult } from '../protocol/sql-result.ts';
 import { namedTypesToJson, typespaceToJson } from '../values/type-codec.ts';
@@ -11,8 +11,7 @@ export interface RowsLeft<Result extends SqlResult = SqlResult> {
 }
 
 /** The caller and the statement of the rows; only the same pair gets the rest. */
-export interface CursorOwner {
-  readonly caller: string;
+export interface CursorOwner extends Holder {
   readonly statement: string;
 }
 
@@ -30,7 +29,8 @@ export class Cursors<Result extends SqlResult> {
   });
 
   /** Returns a cursor for the rows; `undefined` if they are too large to keep. */
-  keep({ caller, statement }: CursorOwner, { result, from }: RowsLeft<Result>): string | undefined {
+  keep(owner: CursorOwner, { result, from }: RowsLeft<Result>): string | undefined {
+    const { statement } = owner;
     const byteCount = result.rows.length - from.byte;
     if (byteCount > limits.cursorBytesMax) return undefined;
     // Types count too, because a module chooses the names inside them, and their length.
@@ -38,7 +38,7 @@ export class Cursors<Result extends SqlResult> {
     const place = { row: from.row, byte: 0 };
     const rest = { ...result, rows: result.rows.slice(from.byte) };
     const kept = { statement, result: rest, places: [place] };
-    const id = this.#kept.put(caller, kept, byteCount + 2 * (statement.length + typesJson.length));
+    const id = this.#kept.put(owner, kept, byteCount + 2 * (statement.length + typesJson.length));
     return id === undefined ? undefined : cursorOf(id, place);
   }
 

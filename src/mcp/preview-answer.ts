@@ -118,8 +118,11 @@ export function previewAnswer(
 }
 
 /** Whose previews those of a session are. */
-export function previewOwner({ callerKey }: McpSession, { database }: OpenDatabase): PreviewOwner {
-  return { callerKey, database: database.identity };
+export function previewOwner(
+  { callerKey }: McpSession,
+  { database, caller }: OpenDatabase,
+): PreviewOwner {
+  return { callerKey, database, rights: caller.rights };
 }
 
 function howToApply(id: string): string {

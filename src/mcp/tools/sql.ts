@@ -1,4 +1,5 @@
 import type { Caller, SqlOutcome } from '../../database/outcome.ts';
+import { sharesIn } from '../../doors/kept.ts';
 import { runStatement } from '../../doors/run-statement.ts';
 import { inSlices } from '../../doors/slices.ts';
 import { limits } from '../../limits.ts';
@@ -113,7 +114,8 @@ async function statementRows(
   const caps = capsIn(args, plan.test(statement.sql) ? {} : caller.rights, context.session);
   const { callerKey } = context.session;
   const who = [callerKey, database.identity, caller.rights.key].join(' ');
-  const owner = { caller: who, statement: statement.sql };
+  const shares = sharesIn(database, caller.rights, callerKey);
+  const owner = { caller: who, shares, statement: statement.sql };
   if (cursor !== undefined) {
     const rows = cursors.find(owner, cursor);
     if (rows === undefined) throw unknownCursor();

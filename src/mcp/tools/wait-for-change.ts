@@ -1,4 +1,4 @@
-import { Kept } from '../../doors/kept.ts';
+import { Kept, sharesIn } from '../../doors/kept.ts';
 import { runStatement } from '../../doors/run-statement.ts';
 import { inSlices } from '../../doors/slices.ts';
 import { limits } from '../../limits.ts';
@@ -75,14 +75,19 @@ export function waitForChangeTool(): ToolSource {
         ...context,
         session: readingOnly(context.session),
       });
-      const { identity } = open.database;
-      const owner = [context.session.callerKey, identity, open.caller.rights.key].join(' ');
+      const { callerKey } = context.session;
+      const { rights } = open.caller;
+      const owner = [callerKey, open.database.identity, rights.key].join(' ');
+      const shares = sharesIn(open.database, rights, callerKey);
       const since = sinceIn(args, moments, { owner, sql });
       const seconds = secondsIn(args);
-      const free = places.take(context.session.callerKey);
+      const free = places.take(callerKey);
       try {
         const change = await changeSince(since, { database, sql, open, context }, seconds);
-        return answerOf(change, moments.put(owner, change.now, bytesOf(change.now)));
+        return answerOf(
+          change,
+          moments.put({ caller: owner, shares }, change.now, bytesOf(change.now)),
+        );
       } finally {
         free();
       }
