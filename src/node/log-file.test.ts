@@ -139,7 +139,7 @@ describe('a module log in files', () => {
     log.append('first', noon);
     const write = fs.writeSync;
     const fake = vi.spyOn(fs, 'writeSync').mockImplementationOnce((descriptor, bytes) => {
-      return write(descriptor, (bytes as Buffer).subarray(0, 3));
+      return write(descriptor, Buffer.from(bytes).subarray(0, 3));
     });
     expect(() => log.append('second', noon)).toThrow('a part of a line');
     fake.mockRestore();

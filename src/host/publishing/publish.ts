@@ -297,12 +297,9 @@ export class Publisher {
       this.#options.env.replaces(identity);
       const isRollback = order.deploy.kind === 'rolled-back';
       const permission = { policy, token, isRollback };
+      const examining = () => void this.#options.deploys.of(identity).keepRunning();
       const { figures } = await this.#cancellable(identity, order.watch, (watch) => {
-        return handle.update(program, permission, confirmMillis, {
-          ...watch,
-          examining: () => void this.#options.deploys.of(identity).keepRunning(),
-          planned,
-        });
+        return handle.update(program, permission, confirmMillis, { ...watch, examining, planned });
       });
       if (figures !== undefined) counts.updated(identity, figures);
       await values?.done();
