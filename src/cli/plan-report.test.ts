@@ -98,7 +98,7 @@ describe('a trial run as people see it', () => {
     ]);
   });
 
-  it('[living 5.10] shows the way back: what fails, what is lost, what comes back as another', () => {
+  it('[living 5.10] shows whether going back works, loses or changes rows', () => {
     const back = {
       ...{ possible: true, reason: null, tried: true, migrations: ['0002-b', '0001-a'] },
       ...{ tables: [], conflicts: [], assertions: [], lost: [], changed: [], seconds: 0 },

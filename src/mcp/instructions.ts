@@ -39,7 +39,8 @@ const identityWords =
 const featureWords: Readonly<Partial<Record<AgentFeature, string>>> = {
   preview:
     'Before you write, look: preview_call and preview_sql show what would change and take it ' +
-    'back, apply_preview then does exactly that or nothing. preview_publish: the same of a program.',
+    'back, apply_preview then does exactly that or nothing. preview_publish: what a new program ' +
+    'would do to the rows.',
   explain: 'explain shows the plan of a statement, table_statistics what it can use.',
   logs: 'logs: what the module wrote; read it when a reducer fails.',
   backup: 'create_backup: before something risky; people restore. list_backups: what there is.',
