@@ -97,6 +97,12 @@ async function beginSession(exchange: Exchange, context: HttpContext): Promise<R
   const seed = context.signIns.codes.take(code);
   if (seed === undefined) throw new HttpError(text(401, badCodeText, noStore));
   const { token, identity, expiresAt } = await sessionOf(context, seed);
+  await context.host.audit.note({
+    action: 'begin session',
+    caller: { identity, address: exchange.address },
+    outcome: 'done',
+    detail: { with: seed.endsWithToken ? 'token' : 'login' },
+  });
   const body = {
     token,
     identity: identityToHex(identity),

@@ -25,6 +25,8 @@ export interface Exchange {
   bodyPieces(bytesMax: number): AsyncIterable<Uint8Array>;
   /** What the client sent, byte for byte. */
   readonly received: ReceivedHead;
+  /** The client's address, for the audit log. */
+  readonly address: string;
   /** The client's network, as which it is counted. */
   readonly clientNetwork: string;
   /** Checks the token of the `Authorization` header as other doors do, and sets `caller`. */

@@ -326,8 +326,12 @@ class HonoExchange implements Exchange {
     return receivedHead(this.#incoming, this.#options.addresses);
   }
 
+  get address(): string {
+    return this.clientAddress(this.#options.addresses);
+  }
+
   get clientNetwork(): string {
-    return networkOf(this.clientAddress(this.#options.addresses));
+    return networkOf(this.address);
   }
 
   settleCaller(token: 'optional' | 'required'): Promise<void> {

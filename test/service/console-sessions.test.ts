@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -63,6 +63,23 @@ const roleOf = async (as: Person) => {
 
 const claimsOf = ({ token }: Person) =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+
+it('[http 17.6] the audit log has who began a session, from where', async () => {
+  const ada = await running.person();
+  await sessionFor(ada);
+  const lines = readdirSync(path.join(folder, 'data/audit')).flatMap((file) => {
+    return readFileSync(path.join(folder, 'data/audit', file), 'utf8')
+      .trimEnd()
+      .split('\n');
+  });
+  const notes = lines.map((line) => JSON.parse(line)).filter(({ by }) => by === ada.identity);
+  expect(notes).toEqual([
+    {
+      ...{ action: 'begin session', outcome: 'done', by: ada.identity, with: 'token' },
+      ...{ from: expect.stringContaining('127.0.0.1'), time: expect.any(String) },
+    },
+  ]);
+});
 
 describe('[http 17.5] a code', () => {
   it('is for who asks with a token, and leads to the page in a fragment', async () => {

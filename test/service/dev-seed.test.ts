@@ -85,7 +85,7 @@ describe('the seed of reducerdb dev', () => {
     run.line('.exit');
     await run.says('watching again');
     run.line('c');
-    await run.says(`console: ${own.sandbox.url}/console/`);
+    await run.says(`console: ${own.sandbox.url}/console/#code=`);
     run.line('t');
     await run.says('[test] one test');
     await run.says('tests: passed');

@@ -93,12 +93,12 @@ export class DevKeys {
   async #console(): Promise<void> {
     const { io, screen, server, input } = this.#options;
     const url = `${server.url}${await consolePath(await server.api())}`;
-    // The code in the address signs anyone in who has it, so only a browser gets it.
-    if (!input.isTerminal) screen.say(`console: ${server.url}/console/`);
-    else {
+    if (input.isTerminal) {
       screen.say(`opening ${server.url}/console/`);
-      if (!(await openBrowser(url, io.environment))) screen.warn('no browser could be opened');
+      if (await openBrowser(url, io.environment)) return;
+      screen.warn('no browser could be opened. Open this address within 60 seconds:');
     }
+    screen.say(`console: ${url}`);
   }
 
   async #tests(): Promise<void> {

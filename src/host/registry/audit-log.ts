@@ -21,6 +21,7 @@ export type AuditAction =
   | 'create token'
   | 'revoke token'
   | 'give up token'
+  | 'begin session'
   | 'recover owner'
   | 'accept loss'
   | 'repair log'
