@@ -7,6 +7,8 @@ export interface ServerAddress {
   readonly url: string;
   /** As the user knows it. */
   readonly name: string;
+  /** True: a project names it, and the user has not: not every token goes there. */
+  readonly isOnlyOfProject?: boolean;
 }
 
 /**
@@ -27,7 +29,11 @@ export function chooseServer(config: UserConfig, named: string | undefined): Ser
     const { message } = unknownServer(wanted);
     throw new CliError(`${message}\nAn address begins with http:// or https://`);
   }
-  return { url: `${server.protocol}://${server.host}`, name: server.nickname ?? server.host };
+  return serverAddress(server);
+}
+
+export function serverAddress({ protocol, host, nickname }: SavedServer): ServerAddress {
+  return { url: `${protocol}://${host}`, name: nickname ?? host };
 }
 
 export function findServer(config: UserConfig, name: string): SavedServer | undefined {
@@ -47,7 +53,7 @@ export function unknownServer(name: string): CliError {
 /** True for a server on this machine: a publish to it needs no confirmation. */
 export function isLocalServer({ url }: ServerAddress): boolean {
   const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+  return /^(localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
 }
 
 function checkedUrl(text: string): string {

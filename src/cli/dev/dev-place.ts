@@ -1,15 +1,24 @@
 import {
-  chmodSync,
+  closeSync,
+  constants,
   existsSync,
+  fstatSync,
+  lstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import { JsonError } from '../../values/json-error.ts';
 import { number, object, optional, parseAs, type Shaped, string } from '../../values/json-shape.ts';
+import { CliError } from '../io.ts';
+import { isLocalServer } from '../server-choice.ts';
 
 /** The folder of a project in which `dev` keeps its service's data and its own notes. */
 export const devFolder = '.reducerdb';
@@ -28,7 +37,11 @@ const stateShape = object({
 /** What `dev` notes about its service. */
 export type DevState = Shaped<typeof stateShape>;
 
-/** The files of `.reducerdb/` in a project. */
+/**
+ * The files of `.reducerdb/` in a project. A project can come from anyone, with notes in it. So
+ * none is a link or another user's file (else the reader throws `CliError`), and the service of
+ * `dev.json` is on this machine.
+ */
 export class DevPlace {
   /** The project, by its real path. */
   readonly root: string;
@@ -46,6 +59,7 @@ export class DevPlace {
   /** Makes the folder, and has `.gitignore` of the project name it. */
   make(): void {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    this.#checkFolder();
     const file = path.join(this.root, '.gitignore');
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
     if (text.split(/\r?\n/).some((line) => /^\/?\.reducerdb\/?$/.test(line.trim()))) return;
@@ -58,7 +72,8 @@ export class DevPlace {
     const text = this.#read('dev.json');
     if (text === undefined) return undefined;
     try {
-      return parseAs(text, stateShape);
+      const state = parseAs(text, stateShape);
+      return isOnMachine(state.url) ? state : undefined;
     } catch (error) {
       if (!(error instanceof JsonError)) throw error;
       // A note that was cut off: what it said is found out again.
@@ -95,15 +110,52 @@ export class DevPlace {
   }
 
   #read(name: string): string | undefined {
+    if (!this.#checkFolder()) return undefined;
     const file = path.join(this.folder, name);
-    return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+    const found = lstatSync(file, { throwIfNoEntry: false });
+    if (found === undefined) return undefined;
+    requireOwn(file, found, found.isFile());
+    // It may have become a link since then; a pipe must not block.
+    const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+    const descriptor = openSync(file, flags);
+    try {
+      const opened = fstatSync(descriptor);
+      requireOwn(file, opened, opened.isFile());
+      return readFileSync(descriptor, 'utf8');
+    } finally {
+      closeSync(descriptor);
+    }
   }
 
+  /** Puts a new file in the place of whatever is there: what a link names stays as it is. */
   #write(name: string, text: string): void {
+    this.#checkFolder();
     const file = path.join(this.folder, name);
-    writeFileSync(file, text, { mode: 0o600 });
-    chmodSync(file, 0o600);
+    const fresh = `${file}.${process.pid}.new`;
+    rmSync(fresh, { force: true });
+    writeFileSync(fresh, text, { mode: 0o600, flag: 'wx' });
+    renameSync(fresh, file);
   }
+
+  /** Whether the folder is there; throws unless it is a folder of this user's. */
+  #checkFolder(): boolean {
+    const found = lstatSync(this.folder, { throwIfNoEntry: false });
+    if (found === undefined) return false;
+    requireOwn(this.folder, found, found.isDirectory());
+    return true;
+  }
+}
+
+function requireOwn(file: string, { uid }: Stats, isOfKind: boolean): void {
+  const own = process.getuid?.();
+  if (isOfKind && (own === undefined || own === uid)) return;
+  const what = isOfKind ? 'belongs to another user' : 'is a link, or not what dev writes there';
+  throw new CliError(`${file} ${what}, so it is not used. Delete it, and start dev again.`);
+}
+
+function isOnMachine(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  return new URL(url).protocol === 'http:' && isLocalServer({ url, name: 'dev' });
 }
 
 /** The number by which the file system knows a folder; `undefined`: it is not there. */

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -159,7 +159,9 @@ export class DevService {
     if (port !== wished) screen.say(`port ${wished} is busy: the service takes ${port}`);
     const url = `http://127.0.0.1:${port}`;
     const { dataFolder, serviceLog } = this.#options.place;
-    const output = openSync(serviceLog, 'w', 0o600);
+    // A link in its place is removed, not followed.
+    rmSync(serviceLog, { force: true });
+    const output = openSync(serviceLog, 'wx', 0o600);
     const main = path.join(packageFolder, 'dist/cli/main.js');
     const words = ['start', '--data-dir', dataFolder, '--listen-addr', `127.0.0.1:${port}`];
     const tuning = ['--development', '--log-level', 'warn'];
