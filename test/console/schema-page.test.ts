@@ -35,6 +35,41 @@ describe.skipIf(!hasChromium)('the page Schema', () => {
     visitor.expectNoTroubles();
   });
 
+  it('[console 2.7] shows a schema of thousands of tables a part at a time', async () => {
+    const count = 3_000;
+    const source = `
+      import { schema, t, table } from 'reducerdb/server';
+      const word = (n) => 'q' + String(n).replace(/\\d/g, (digit) => 'abcdefghij'[digit]);
+      const fields = Object.fromEntries(
+        Array.from({ length: 20 }, (_, at) => [word(at) + 'Text', t.option(t.string())]),
+      );
+      const tables = Object.fromEntries(
+        Array.from({ length: ${count} }, (_, at) => {
+          const link = { [word((at + 1) % ${count}) + 'Id']: t.u32() };
+          return [word(at), table({ public: true }, { id: t.u32().primaryKey(), ...link, ...fields })];
+        }),
+      );
+      const db = schema(tables);
+      export default db;
+    `;
+    await stage.publish('wide', source);
+    const visitor = await stage.visit('db/wide/schema');
+    const { page } = visitor;
+    const panels = page.getByRole('link', { name: 'Rows', exact: true });
+    await page.getByRole('button', { name: 'Show 50 more of 2,950' }).click();
+    await expect.poll(() => panels.count()).toBe(100);
+    await page.getByRole('searchbox').fill('qcjjj');
+    await page
+      .getByRole('region', { name: 'qcjjj', exact: true })
+      .getByText('→ qa', { exact: true })
+      .waitFor();
+    await page.getByRole('searchbox').fill('');
+    await page.getByRole('tab', { name: 'Diagram' }).click();
+    await page.getByText('150 tables are drawn').waitFor();
+    await page.getByText('2,850 more are in the list').waitFor();
+    visitor.expectNoTroubles();
+  }, 600_000);
+
   it('[console 2.7] says which tables are private', async () => {
     const visitor = await stage.visit('db/market/schema?search=ledger');
     const note = visitor.page.getByRole('region', { name: 'ledger_note', exact: true });

@@ -25,15 +25,46 @@ export function referenceOf(
 ): Reference | null {
   const [, stem] = /^(.+?)_id$/.exec(field.name) ?? [];
   const type = field.type.kind === 'option' ? field.type.some() : field.type;
-  const found = tables.find((table) => {
-    const key = table.columns.find(({ name }) => name === table.primaryKey);
-    if (key === undefined || typeName(key.type) !== typeName(type)) return false;
-    if (table.name === own.name && key.name === field.name) return false;
-    if (stem !== undefined) return [stem, `${stem}s`, `${stem}es`].includes(table.name);
-    return type.kind === 'identity';
+  if (stem === undefined && type.kind !== 'identity') return null;
+  const keyed = keyedTables(tables);
+  const candidates =
+    stem === undefined
+      ? keyed.ofIdentities
+      : [stem, `${stem}s`, `${stem}es`].flatMap((name) => keyed.byName.get(name) ?? []);
+  const found = candidates.find(({ table, column, type: keyType }) => {
+    if (table === own.name && column === field.name) return false;
+    return keyType === typeName(type);
   });
-  if (found === undefined || found.primaryKey === null) return null;
-  return { table: found.name, column: found.primaryKey };
+  return found === undefined ? null : { table: found.table, column: found.column };
+}
+
+interface KeyedTable extends Reference {
+  /** The name of the key's type. */
+  readonly type: string;
+}
+
+interface KeyedTables {
+  readonly byName: ReadonlyMap<string, KeyedTable>;
+  readonly ofIdentities: readonly KeyedTable[];
+}
+
+const known = new WeakMap<readonly TableSchema[], KeyedTables>();
+
+/** The tables with a key, found once for each schema: one of thousands of tables stays quick. */
+function keyedTables(tables: readonly TableSchema[]): KeyedTables {
+  const before = known.get(tables);
+  if (before !== undefined) return before;
+  const keyed = tables.flatMap((table): KeyedTable[] => {
+    const key = table.columns.find(({ name }) => name === table.primaryKey);
+    if (key === undefined) return [];
+    return [{ table: table.name, column: key.name, type: typeName(key.type) }];
+  });
+  const found = {
+    byName: new Map(keyed.map((each) => [each.table, each])),
+    ofIdentities: keyed.filter(({ type }) => type === 'identity'),
+  };
+  known.set(tables, found);
+  return found;
 }
 
 /** Every reference of a schema. */

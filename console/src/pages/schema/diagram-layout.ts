@@ -24,6 +24,8 @@ export interface Layout {
   readonly edges: readonly Edge[];
   readonly width: number;
   readonly height: number;
+  /** Tables that are not drawn, because there are too many. */
+  readonly left: number;
 }
 
 export const boxWidth = 220;
@@ -32,13 +34,16 @@ export const rowHeight = 22;
 const footHeight = 8;
 const [gapX, gapY] = [90, 28];
 const columnsMax = 14;
+/** More boxes are no picture any more. */
+export const drawnTablesMax = 150;
 
 /**
  * Places tables in columns: those that nothing refers to on the left, and each table right of those
  * that refer to it, as far as there is no circle. Tables without references come last, in a grid.
  */
 export function layoutOf(schema: DatabaseSchema): Layout {
-  const tables = schema.tables.filter(({ kind }) => kind !== 'system');
+  const all = schema.tables.filter(({ kind }) => kind !== 'system');
+  const tables = drawn(schema, all);
   const references = referencesOf({ ...schema, tables });
   const targets = new Map<string, Set<string>>();
   for (const { from, to } of references) {
@@ -63,7 +68,17 @@ export function layoutOf(schema: DatabaseSchema): Layout {
   });
   const width = Math.max(0, ...boxes.map(({ x }) => x + boxWidth));
   const height = Math.max(0, ...boxes.map(({ y, height: own }) => y + own));
-  return { boxes, edges, width, height };
+  return { boxes, edges, width, height, left: all.length - tables.length };
+}
+
+/** All tables, or of too many those with references first. */
+function drawn(schema: DatabaseSchema, all: readonly TableSchema[]): readonly TableSchema[] {
+  if (all.length <= drawnTablesMax) return all;
+  const references = referencesOf({ ...schema, tables: all });
+  const linked = new Set(references.flatMap(({ from, to }) => [from.table, to.table]));
+  const first = all.filter(({ name }) => linked.has(name));
+  const others = all.filter(({ name }) => !linked.has(name));
+  return [...first, ...others].slice(0, drawnTablesMax);
 }
 
 /** How many steps of references lead to a table; a circle ends where it closes. */

@@ -9,8 +9,9 @@ import {
 } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { classes } from '../../parts/classes.ts';
+import { countText } from '../../parts/numbers.ts';
 import { Panel } from '../../parts/page.tsx';
-import { Empty } from '../../parts/state.tsx';
+import { Empty, Notice } from '../../parts/state.tsx';
 import type { DatabaseSchema } from '../../service/schema.ts';
 import { typeName } from '../../service/types.ts';
 import { navigate, pageAddress } from '../../shell/router.tsx';
@@ -36,18 +37,26 @@ export function Diagram({ schema, database }: DiagramProps) {
     );
   }
   return (
-    <Canvas width={layout.width} height={layout.height}>
-      {layout.edges.map(({ key, path, from, to }) => (
-        <path
-          key={key}
-          d={path}
-          className={classes(styles.edge, (from === marked || to === marked) && styles.marked)}
-        />
-      ))}
-      {layout.boxes.map((box) => (
-        <TableBox key={box.table.name} {...{ box, database, mark }} />
-      ))}
-    </Canvas>
+    <>
+      {layout.left > 0 && (
+        <Notice>
+          {countText(layout.boxes.length)} tables are drawn, those with references first;{' '}
+          {countText(layout.left)} more are in the list.
+        </Notice>
+      )}
+      <Canvas width={layout.width} height={layout.height}>
+        {layout.edges.map(({ key, path, from, to }) => (
+          <path
+            key={key}
+            d={path}
+            className={classes(styles.edge, (from === marked || to === marked) && styles.marked)}
+          />
+        ))}
+        {layout.boxes.map((box) => (
+          <TableBox key={box.table.name} {...{ box, database, mark }} />
+        ))}
+      </Canvas>
+    </>
   );
 }
 

@@ -1,9 +1,12 @@
+import { useMemo, useState } from 'react';
 import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
 import { SearchBar } from '../../parts/field.tsx';
+import { countText } from '../../parts/numbers.ts';
 import { Panel } from '../../parts/page.tsx';
 import { Empty } from '../../parts/state.tsx';
 import { Table, type TableColumn } from '../../parts/table.tsx';
-import { type ColumnReference, referencesOf } from '../../service/references.ts';
+import { referencesOf } from '../../service/references.ts';
 import type { DatabaseSchema, TableSchema } from '../../service/schema.ts';
 import type { Field } from '../../service/types.ts';
 import { Link, pageAddress, useParam } from '../../shell/router.tsx';
@@ -15,11 +18,22 @@ interface TableListProps {
   readonly database: string;
 }
 
+/** As many as are added at once: a schema can have thousands. */
+const tablesAtOnce = 50;
+
+/** Where columns lead, by `table.column`. */
+type Leads = ReadonlyMap<string, string>;
+
 /** Every table and view with its columns, and what holds for them. */
 export function TableList({ schema, database }: TableListProps) {
   const [search, setSearch] = useParam('search');
+  const [shownMax, setShownMax] = useState(tablesAtOnce);
   const shown = schema.tables.filter((table) => isFound(table, search));
-  const references = referencesOf(schema);
+  const leads = useMemo((): Leads => {
+    const all = referencesOf(schema);
+    return new Map(all.map(({ from, to }) => [`${from.table}.${from.column}`, to.table]));
+  }, [schema]);
+  const further = shown.length - shownMax;
   if (schema.tables.length === 0) {
     return (
       <Panel>
@@ -39,9 +53,14 @@ export function TableList({ schema, database }: TableListProps) {
         shown={shown.length}
         all={schema.tables.length}
       />
-      {shown.map((table) => (
-        <TablePanel key={table.name} {...{ table, database, references }} />
+      {shown.slice(0, shownMax).map((table) => (
+        <TablePanel key={table.name} {...{ table, database, leads }} />
       ))}
+      {further > 0 && (
+        <Button onClick={() => setShownMax(shownMax + tablesAtOnce)}>
+          Show {Math.min(further, tablesAtOnce)} more of {countText(further)}
+        </Button>
+      )}
     </>
   );
 }
@@ -56,10 +75,10 @@ function isFound({ name, columns }: TableSchema, search: string): boolean {
 interface TablePanelProps {
   readonly table: TableSchema;
   readonly database: string;
-  readonly references: readonly ColumnReference[];
+  readonly leads: Leads;
 }
 
-function TablePanel({ table, database, references }: TablePanelProps) {
+function TablePanel({ table, database, leads }: TablePanelProps) {
   const actions = (
     <>
       {table.kind !== 'table' && <Badge kind="accent">{table.kind}</Badge>}
@@ -72,7 +91,7 @@ function TablePanel({ table, database, references }: TablePanelProps) {
       <div className={styles.columns}>
         <Table
           label={`Columns of ${table.name}`}
-          columns={columnsOf(table, references)}
+          columns={columnsOf(table, leads)}
           rows={table.columns}
           keyOf={({ name }) => name}
         />
@@ -92,10 +111,7 @@ function TablePanel({ table, database, references }: TablePanelProps) {
   );
 }
 
-function columnsOf(
-  table: TableSchema,
-  references: readonly ColumnReference[],
-): readonly TableColumn<Field>[] {
+function columnsOf(table: TableSchema, leads: Leads): readonly TableColumn<Field>[] {
   return [
     { title: 'Column', cell: ({ name }) => <code>{name}</code> },
     {
@@ -109,13 +125,11 @@ function columnsOf(
           {name === table.primaryKey && <Badge kind="accent">primary key</Badge>}
           {name !== table.primaryKey && table.unique.includes(name) && <Badge>unique</Badge>}
           {table.sequences.includes(name) && <Badge>auto-increment</Badge>}
-          {references
-            .filter(({ from }) => from.table === table.name && from.column === name)
-            .map(({ to }) => (
-              <Badge key={to.table} title="As its name says; nothing enforces it.">
-                → {to.table}
-              </Badge>
-            ))}
+          {leads.has(`${table.name}.${name}`) && (
+            <Badge title="As its name says; nothing enforces it.">
+              → {leads.get(`${table.name}.${name}`)}
+            </Badge>
+          )}
         </span>
       ),
     },
