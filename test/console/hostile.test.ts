@@ -97,6 +97,21 @@ describe.skipIf(!hasChromium)('hostile data', () => {
     visitor.expectNoTroubles();
   });
 
+  it('[console 1.6] is seen, and no formula in a spreadsheet', async () => {
+    const visitor = await stage.visit('db/trap/data?table=note');
+    const { page } = visitor;
+    const cell = (row: number) =>
+      page.locator(`[role="row"][aria-rowindex="${row + 2}"] [role="gridcell"]`).nth(1);
+    await expect.poll(() => cell(6).innerText()).toBe('⟨U+202E⟩evil⟨U+0000⟩⟨U+0007⟩⏎⏎⇥');
+    await cell(7).click();
+    await page.getByRole('button', { name: 'Copy rows' }).click();
+    await page.getByRole('menuitem', { name: 'Copy as CSV' }).click();
+    await page.getByText('1 row copied').waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toContain(`7,"'=HYPERLINK(""http://example.com"")",`);
+    visitor.expectNoTroubles();
+  });
+
   it('[console 1.6] is text in results, names of columns, errors and kept statements', async () => {
     const [markup = ''] = hostile;
     const quoted = markup.replaceAll('"', '""');

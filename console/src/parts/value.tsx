@@ -2,7 +2,7 @@ import type { Json } from '../service/json.ts';
 import type { ValueType } from '../service/types.ts';
 import { classes } from './classes.ts';
 import styles from './value.module.css';
-import { shownValue } from './values.ts';
+import { shownValue, visibleText } from './values.ts';
 
 /** One value, on one line. */
 export function Value({
@@ -14,7 +14,9 @@ export function Value({
 }) {
   const { text, kind, title } = shownValue(type, value);
   // Line ends would break the line; they are shown as what they are.
-  const line = text.replace(/\r?\n/g, '⏎').replace(/\t/g, '⇥');
+  const line = visibleText(text)
+    .replace(/\r\n?|\n/g, '⏎')
+    .replace(/\t/g, '⇥');
   return (
     <span className={classes(styles.value, styles[kind])} title={title}>
       {line}

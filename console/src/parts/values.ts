@@ -99,6 +99,28 @@ export function textOfBytes(hex: string): string | undefined {
   }
 }
 
+/**
+ * Characters that are not seen, or that turn what is seen around: controls, joiners, marks of
+ * direction, fillers, tags. Line ends and tabs are left to who shows them; a joiner within an emoji
+ * or a word of a script that needs it is a part of what is seen.
+ */
+const unseen = [
+  String.raw`[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u00AD\u061C\u115F\u1160]`,
+  String.raw`[\u17B4\u17B5\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0]`,
+  String.raw`(?<![\p{M}\p{Script=Arabic}\p{Script=Devanagari}])\u200C`,
+  String.raw`(?<![\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D`,
+  String.raw`(?<!\u{1F3F4}[\u{E0020}-\u{E007F}]*)[\u{E0000}-\u{E007F}]`,
+];
+const unseenCharacters = new RegExp(unseen.join('|'), 'gu');
+
+/** The text with its unseen characters as their numbers: `⟨U+202E⟩`. */
+export function visibleText(text: string): string {
+  return text.replace(unseenCharacters, (character) => {
+    const number = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    return `⟨U+${number}⟩`;
+  });
+}
+
 function cut(text: string): Shown {
   if (text.length <= cellCharactersMax) return { text, kind: 'text' };
   return {

@@ -4,7 +4,7 @@ import { Copy } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { rowsAsJson } from '../../parts/rows-as-text.ts';
 import { localTime } from '../../parts/times.ts';
-import { microsOf, plainValue, textOfBytes, typedText } from '../../parts/values.ts';
+import { microsOf, plainValue, textOfBytes, typedText, visibleText } from '../../parts/values.ts';
 import type { Json } from '../../service/json.ts';
 import { type Field, typeName, type ValueType } from '../../service/types.ts';
 import { Link } from '../../shell/router.tsx';
@@ -58,7 +58,7 @@ function Values({ fields, columns, row }: Pick<RowPanelProps, 'fields' | 'column
               <span>{typeName(field.type)}</span>
               <Copy text={() => typedText(field.type, row[at])} what={field.name} />
             </header>
-            <pre className={styles.text}>{wholeText(field.type, row[at])}</pre>
+            <pre className={styles.text}>{visibleText(wholeText(field.type, row[at]))}</pre>
             <OtherForm type={field.type} value={row[at]} />
             {address !== null && <Link to={address}>Go to {column?.leadsTo}</Link>}
           </section>
