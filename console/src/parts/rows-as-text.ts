@@ -20,11 +20,21 @@ export function rowsAsJson(columns: readonly Field[], rows: Rows): string {
   );
 }
 
-/** Rows as CSV after RFC 4180, with a head. */
+/**
+ * Rows as CSV after RFC 4180, with a head. A text that a spreadsheet would run as a formula has a
+ * `'` before it: rows can be of strangers.
+ */
 export function rowsAsCsv(columns: readonly Field[], rows: Rows): string {
   const cell = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const lines = rows.map((row) => columns.map(({ type }, at) => cell(typedText(type, row[at]))));
-  return [columns.map(({ name }) => cell(name)), ...lines]
+  const harmless = (text: string) => (/^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text);
+  const lines = rows.map((row) =>
+    columns.map(({ type }, at) => {
+      const text = typedText(type, row[at]);
+      const inner = type.kind === 'option' ? type.some() : type;
+      return cell(inner.kind === 'string' ? harmless(text) : text);
+    }),
+  );
+  return [columns.map(({ name }) => cell(harmless(name))), ...lines]
     .map((line) => line.join(','))
     .join('\r\n');
 }

@@ -123,7 +123,8 @@ function ColumnsMenu({ fields, view }: { fields: readonly Field[]; view: ViewSta
 function copyItems({ table, fields, chosenRows }: GridBarProps): readonly MenuItem[] {
   const copy = async (text: (rows: readonly Row[]) => string) => {
     const rows = chosenRows();
-    if (await copyText(text(rows))) say(`${countText(rows.length)} rows copied`);
+    if (await copyText(text(rows)))
+      say(rows.length === 1 ? '1 row copied' : `${countText(rows.length)} rows copied`);
   };
   const forms = [
     ['JSON', (rows: readonly Row[]) => rowsAsJson(fields, rows)],
