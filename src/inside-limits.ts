@@ -11,6 +11,8 @@ export const insideLimits = {
   sendRateMillis: 5_000,
   /** Watched queries that are listed: those that took the most time. */
   watchesShownMax: 1_000,
+  /** The text of one, and why it is run again, in that list. */
+  watchTextCharactersMax: 1_000,
   /** What earlier programs declare that is kept in memory, once somebody asked. */
   deployDefinitionsMax: 8,
 } as const;

@@ -2,9 +2,11 @@ import { limits } from '../limits.ts';
 import type { LiveQueries } from '../live/live-queries.ts';
 import type { LiveQuery } from '../live/live-query.ts';
 import { rowCountOf } from '../live/row-set.ts';
+import { cutText } from './shown-statement.ts';
 
 /** A query that clients watch, and what it costs to keep it up to date. */
 export interface WatchFigures {
+  /** Cut where it is long: strangers choose it, and it goes to whoever looks. */
   readonly sql: string;
   /** Query sets that it is part of. */
   readonly subscribers: number;
@@ -24,16 +26,19 @@ export interface WatchFigures {
  * kept for each caller, or for callers with other rights, are shown as one.
  */
 export function watchFigures(queries: LiveQueries): readonly WatchFigures[] {
-  const groups = new Map<string, Group>();
+  // By text and reason, without a key made of both: that would copy megabytes of long texts.
+  const groups = new Map<string, Map<string | undefined, Group>>();
   for (const query of queries.watched) {
     const { sql, rerunReason: reason } = query;
-    const key = JSON.stringify([sql, reason]);
-    const group = groups.get(key) ?? { sql, reason, queries: [], millis: 0 };
+    const ofText = groups.get(sql) ?? new Map<string | undefined, Group>();
+    const group = ofText.get(reason) ?? { sql, reason, queries: [], millis: 0 };
     group.queries.push(query);
     group.millis += millisOf(query);
-    groups.set(key, group);
+    ofText.set(reason, group);
+    groups.set(sql, ofText);
   }
   return [...groups.values()]
+    .flatMap((ofText) => [...ofText.values()])
     .sort((one, other) => other.millis - one.millis)
     .slice(0, limits.watchesShownMax)
     .map(figuresOf);
@@ -53,10 +58,10 @@ function figuresOf({ sql, reason, queries, millis }: Group): WatchFigures {
   const evaluations = sum((query) => query.evaluations);
   const kept = queries.flatMap(({ operator }) => operator.rows() ?? []);
   return {
-    sql,
+    sql: cutText(sql, limits.watchTextCharactersMax),
     subscribers: sum(({ useCount }) => useCount),
     kind: reason === undefined ? 'incremental' : 'rerun',
-    ...(reason !== undefined && { reason }),
+    ...(reason !== undefined && { reason: cutText(reason, limits.watchTextCharactersMax) }),
     evaluations,
     microsMean: evaluations === 0 ? 0 : (1_000 * millis) / evaluations,
     ...(kept.length > 0 && { rows: kept.reduce((total, rows) => total + rowCountOf(rows), 0) }),

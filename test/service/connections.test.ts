@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { limits } from '../../src/limits.ts';
 import { type Person, Running } from './running.ts';
 import type { OpenOptions, SocketClient } from './socket-client.ts';
 import { Guest } from './socket-guest.ts';
@@ -130,5 +131,18 @@ describe('[http 18.4] the queries that are watched', () => {
     expect((await get('watches', await running.person())).body).toMatch(/: view watches$/);
     for (const client of open.splice(0)) await client.close();
     await expect.poll(async () => (await get('watches')).body).toEqual([]);
+  });
+
+  it('are shown by the beginning of their texts, however long these are', async () => {
+    const guest = await arrive(await running.person());
+    const long = (at: number) => {
+      const places = Array.from({ length: 1_000 }, (_, place) => `seat = ${place}`).join(' OR ');
+      return `${atTable} AND (${places}) AND id < ${at}`;
+    };
+    await watch(guest, 1, atTable, long(1), long(2));
+    const { body } = await get('watches');
+    const texts = body.map(({ sql }: { sql: string }) => sql).sort();
+    const start = `${long(1).slice(0, limits.watchTextCharactersMax - 1)}…`;
+    expect(texts).toEqual([atTable, start, start]);
   });
 });
