@@ -8,7 +8,7 @@ export const consoleLimits = {
   consoleCodeMillis: 60_000,
   /** The longest that a session lasts. */
   consoleSessionSeconds: 12 * 3_600,
-  /** Codes asked for, codes presented and logins begun, of one network: a second, and at once. */
+  /** Codes asked for and presented, of one network: a second, and at once; as many for logins. */
   consoleSignInsPerSecond: 2,
   consoleSignInsAtOnce: 120,
   /** Logins at issuers that were begun: in all, and of one network; and how long each counts. */

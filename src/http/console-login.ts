@@ -1,6 +1,6 @@
-import { type IssuerLogins, LoginError } from '../auth/issuer-login.ts';
+import { type IssuerLogins, type LoginClient, LoginError } from '../auth/issuer-login.ts';
 import { limits } from '../limits.ts';
-import { issueCode, requireSignIn } from './console-sessions.ts';
+import { issueCode, requireSignIn, requireTurn } from './console-sessions.ts';
 import type { HttpContext } from './context.ts';
 import { badQuery, type Exchange, empty, HttpError, type Reply, text } from './exchange.ts';
 import type { Route } from './route.ts';
@@ -24,12 +24,9 @@ const callbackPath = '/v1/console/callback';
 
 /** `GET /v1/console/login?issuer=…&return=/console/…`: sends the browser to the issuer. */
 async function login(exchange: Exchange, context: LoginContext): Promise<Reply> {
-  requireSignIn(exchange, context);
+  const [only, ...others] = loginClients(exchange, context);
   const { logins } = context;
-  const [only] = logins.clients;
-  if (only === undefined) throw new HttpError(text(404, noIssuerText, safety));
-  const issuer =
-    exchange.query.string('issuer') ?? (logins.clients.length === 1 ? only.issuer : undefined);
+  const issuer = exchange.query.string('issuer') ?? (others.length === 0 ? only.issuer : undefined);
   if (issuer === undefined) throw badQuery('missing field `issuer`');
   const returnTo = returnIn(exchange);
   const redirectUri = `${baseFor(exchange, context)}${callbackPath}`;
@@ -42,12 +39,24 @@ async function login(exchange: Exchange, context: LoginContext): Promise<Reply> 
   }
 }
 
+/** Returns the clients of a request that can be a login, and counts it. */
+function loginClients(
+  exchange: Exchange,
+  context: LoginContext,
+): readonly [LoginClient, ...LoginClient[]] {
+  requireSignIn(exchange, context);
+  const [only, ...others] = context.logins.clients;
+  if (only === undefined) throw new HttpError(text(404, noIssuerText, safety));
+  requireTurn(exchange, context.signIns.loginRate);
+  return [only, ...others];
+}
+
 const noIssuerText =
   'Nobody can log in to the console at an issuer: none is set. The setting is auth.login-clients.';
 
 /** `GET /v1/console/callback`: redeems the issuer's code, and gives the page one of ours. */
 async function callback(exchange: Exchange, context: LoginContext): Promise<Reply> {
-  requireSignIn(exchange, context);
+  loginClients(exchange, context);
   const { logins } = context;
   const { query } = exchange;
   const state = query.string('state') ?? '';

@@ -1,4 +1,5 @@
 import type { TokenClaims } from '../auth/claims.ts';
+import type { RateLimiter } from '../auth/rate-limiter.ts';
 import { TokenError } from '../auth/token-json.ts';
 import { tooManyRequestsText } from '../doors/request-faults.ts';
 import { limits } from '../limits.ts';
@@ -42,13 +43,31 @@ export function consoleSessionRoutes(context: HttpContext): Route[] {
 
 /**
  * Throws the response for a client that cannot sign in: the console is not served to it, others
- * could read along, a page of another origin has sent it, or it tries too often.
+ * could read along, or a page of another origin has sent it.
  */
 export function requireSignIn(exchange: Exchange, context: HttpContext): void {
   requireConsole(exchange, context);
   if (!exchange.isConfidential) throw new HttpError(text(403, inTheOpenText, noStore));
-  if (exchange.sender === 'stranger') throw new HttpError(text(403, otherPageText, noStore));
-  const seconds = context.signIns.rate.take(exchange.clientNetwork);
+  if (isOfOtherPage(exchange)) throw new HttpError(text(403, otherPageText, noStore));
+}
+
+/**
+ * Pages load images and frames from anywhere without an `Origin`; then browsers say that another
+ * site asks, and for what. Only a visit leads here from elsewhere, as from an issuer.
+ */
+function isOfOtherPage(exchange: Exchange): boolean {
+  if (exchange.sender === 'stranger') return true;
+  if (exchange.sender !== 'program') return false;
+  const site = exchange.header('sec-fetch-site');
+  const isVisit =
+    exchange.header('sec-fetch-mode') === 'navigate' &&
+    exchange.header('sec-fetch-dest') === 'document';
+  return (site === 'cross-site' || site === 'same-site') && !isVisit;
+}
+
+/** Throws the response for a network that signs in too often. */
+export function requireTurn({ clientNetwork }: Exchange, rate: RateLimiter): void {
+  const seconds = rate.take(clientNetwork);
   if (seconds === 0) return;
   const headers = { ...noStore, 'retry-after': String(seconds) };
   throw new HttpError(text(429, tooManyRequestsText, headers));
@@ -65,6 +84,7 @@ const noStore = { 'cache-control': 'no-store' };
 /** `POST /v1/console/codes`: a code with which a browser becomes the caller. */
 async function createCode(exchange: Exchange, context: HttpContext): Promise<Reply> {
   requireSignIn(exchange, context);
+  requireTurn(exchange, context.signIns.codeRate);
   const claims = await context.tokens.verify(callerOf(exchange).token);
   const fault = seedFault(claims);
   if (fault !== undefined) throw new HttpError(text(403, fault, noStore));
@@ -92,6 +112,7 @@ const limitedText = 'A limited token cannot sign in to the console by a code: pa
 /** `POST /v1/console/sessions`: exchanges a code for a token of the caller's own identity. */
 async function beginSession(exchange: Exchange, context: HttpContext): Promise<Reply> {
   requireSignIn(exchange, context);
+  requireTurn(exchange, context.signIns.codeRate);
   const { code } = await jsonObject(exchange);
   if (typeof code !== 'string') throw new HttpError(text(422, '`code` must be a string', noStore));
   const seed = context.signIns.codes.take(code);

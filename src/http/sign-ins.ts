@@ -17,7 +17,13 @@ export class SignIns {
     countMax: limits.consoleCodesMax,
     ofOneMax: limits.consoleCodesOfOneMax,
   });
-  readonly rate = new RateLimiter(limits.consoleSignInsPerSecond, {
-    atOnce: limits.consoleSignInsAtOnce,
-  });
+  /** Codes asked for and presented. */
+  readonly codeRate = newRate();
+  /** Logins apart: any page can send a browser to these, and must not use up those of codes. */
+  readonly loginRate = newRate();
+}
+
+function newRate(): RateLimiter {
+  const atOnce = limits.consoleSignInsAtOnce;
+  return new RateLimiter(limits.consoleSignInsPerSecond, { atOnce });
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deriveIdentity } from '../../src/auth/identity.ts';
+import { limits } from '../../src/limits.ts';
 import type { GivenConfiguration } from '../../src/service/configuration.ts';
 import { identityToHex } from '../../src/values/identity.ts';
 import { type IssuerSigner, LocalIssuer } from '../support/local-issuer.ts';
@@ -263,6 +264,22 @@ describe('[http 17.7] where a service is asked by others', () => {
     const ask = async (from: Running) => {
       const answer = await fetch(`${from.service.url}/v1/console/login`, {
         headers,
+});
+
+describe('[http 17.5] logins of one network', () => {
+  it('are counted apart from codes', async () => {
+    const busy = await Running.start(configuration());
+    const login = '/v1/console/login?issuer=https%3A%2F%2Fother.example';
+    const statuses = new Set<number>();
+    for (let count = 0; count <= 4 * limits.consoleSignInsAtOnce; count += 1) {
+      statuses.add((await go(login, busy)).status);
+      if (statuses.has(429)) break;
+    }
+    expect([...statuses]).toEqual([302, 429]);
+    const as = await busy.person();
+    expect((await busy.ask('POST', '/v1/console/codes', { as })).status).toBe(200);
+    await busy.stop();
+  });
         redirect: 'manual',
       });
       return {

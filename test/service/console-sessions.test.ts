@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -271,5 +273,31 @@ describe('[http 17.5] who tries too often', () => {
     expect([...statuses]).toEqual([401, 429]);
     expect(Number(waiting?.headers.get('retry-after'))).toBeGreaterThan(0);
     await busy.stop();
+  });
+
+  it('does not wait for logins, which any page can send a browser to', async () => {
+    const calm = await Running.start({ consoleDirectory: folder });
+    const as = await calm.person();
+    const statusOf = async (where: string, headers: Record<string, string>) => {
+      // `fetch` writes these headers itself.
+      const request = get(`${calm.service.url}${where}`, { headers });
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      response.resume();
+      return response.statusCode ?? 0;
+    };
+    const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' };
+    const frame = { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate' };
+    const visit = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
+    const login = '/v1/console/login';
+    expect(await statusOf(login, { ...image, 'sec-fetch-dest': 'image' })).toBe(403);
+    expect(await statusOf(login, { ...frame, 'sec-fetch-dest': 'iframe' })).toBe(403);
+    const statuses = new Set<number>();
+    for (let count = 0; count <= 2 * limits.consoleSignInsAtOnce; count += 1) {
+      statuses.add(await statusOf(login, { ...visit, 'sec-fetch-dest': 'document' }));
+    }
+    // No issuer is set.
+    expect([...statuses]).toEqual([404]);
+    expect((await calm.ask('POST', '/v1/console/codes', { as })).status).toBe(200);
+    await calm.stop();
   });
 });
