@@ -188,7 +188,8 @@ function faultIn(
   const { nonce, azp } = parseObject(payload);
   if (issuer !== asked.issuer) return 'the ID token is that of another issuer';
   if (!audiences.includes(asked.clientId)) return 'the ID token is for another client';
-  if (azp !== undefined && azp !== asked.clientId)
+  // With several audiences, only this says for which of them the issuer made it.
+  if (azp === undefined ? audiences.length > 1 : azp !== asked.clientId)
     return 'the ID token was made for another client';
   if (nonce !== asked.nonce) return 'the ID token is that of another login';
   const isOwn = isStandIn || session !== undefined || capability !== undefined;

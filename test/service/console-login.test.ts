@@ -181,6 +181,10 @@ describe('[http 17.7, console 1.3] a login at an issuer', () => {
     ['another client', (nonce: string) => ({ ...claims(nonce), aud: 'other' })],
     ['another login', () => claims('another nonce')],
     ['a client that is named beside', (n: string) => ({ ...claims(n), azp: 'other' })],
+    [
+      'several clients, of which none is named',
+      (n: string) => ({ ...claims(n), aud: [clientId, 'b'] }),
+    ],
     ['nobody any more', (n: string) => ({ ...claims(n), exp: seconds() - 3_600 })],
   ])('refuses a token for %s', async (_, made) => {
     const usual = claims;
@@ -192,6 +196,12 @@ describe('[http 17.7, console 1.3] a login at an issuer', () => {
     expect(faultIn(page)).toBe(
       `The login at ${issuer.url} failed; the log of the service says why`,
     );
+  });
+
+  it('takes a token for several clients that was made for this one', async () => {
+    const usual = claims;
+    claims = (nonce) => ({ ...usual(nonce), aud: [clientId, 'b'], azp: clientId });
+    expect(await loggedIn()).toMatch(/#code=/);
   });
 
   it('refuses answers of another issuer, and what is no answer', async () => {
@@ -256,16 +266,6 @@ describe('[http 17.7, console 1.3] a login at an issuer', () => {
   });
 });
 
-describe('[http 17.7] where a service is asked by others', () => {
-  it('its public address is the one to come back to', async () => {
-    const publicUrl = 'https://db.example.com';
-    const given = { console: 'on', trustedProxies: ['127.0.0.1'] } as const;
-    const headers = { 'x-forwarded-for': '203.0.113.5', 'x-forwarded-proto': 'https' };
-    const ask = async (from: Running) => {
-      const answer = await fetch(`${from.service.url}/v1/console/login`, {
-        headers,
-});
-
 describe('[http 17.5] logins of one network', () => {
   it('are counted apart from codes', async () => {
     const busy = await Running.start(configuration());
@@ -280,6 +280,16 @@ describe('[http 17.5] logins of one network', () => {
     expect((await busy.ask('POST', '/v1/console/codes', { as })).status).toBe(200);
     await busy.stop();
   });
+});
+
+describe('[http 17.7] where a service is asked by others', () => {
+  it('its public address is the one to come back to', async () => {
+    const publicUrl = 'https://db.example.com';
+    const given = { console: 'on', trustedProxies: ['127.0.0.1'] } as const;
+    const headers = { 'x-forwarded-for': '203.0.113.5', 'x-forwarded-proto': 'https' };
+    const ask = async (from: Running) => {
+      const answer = await fetch(`${from.service.url}/v1/console/login`, {
+        headers,
         redirect: 'manual',
       });
       return {
