@@ -6,7 +6,7 @@ import { cutText } from './shown-statement.ts';
 
 /** A query that clients watch, and what it costs to keep it up to date. */
 export interface WatchFigures {
-  /** Cut where it is long: strangers choose it, and it goes to whoever looks. */
+  /** Cut where it is long: strangers choose it, and it goes to all who look. */
   readonly sql: string;
   /** Query sets that it is part of. */
   readonly subscribers: number;

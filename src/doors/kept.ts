@@ -81,7 +81,7 @@ export class Kept<Thing> {
     this.#bytes -= entry.bytes;
   }
 
-  /** Drops the oldest thing of whoever would hold most with `next`, a thing that needs room. */
+  /** Drops the oldest thing of the share that would be largest with `next`, a thing that needs room. */
   #evict(next: Weighed, weightOf: (one: Weighed) => number): void {
     let left = [...this.#entries];
     for (let level = 0; ; level++) {
@@ -111,7 +111,9 @@ interface Weighed {
   readonly bytes: number;
 }
 
-/** The shares of what is kept of a database for a caller. Strangers come from nowhere: they share. */
+/**
+ * The shares of what is kept of a database for a caller. Strangers come from nowhere: they share.
+ */
 export function sharesIn(
   { owner, identity }: Pick<HostedDatabase, 'owner' | 'identity'>,
   rights: Rights,

@@ -41,7 +41,7 @@ export function useArrival(): Arrival {
 }
 
 /**
- * Asks before an address signs somebody in: whoever opens a stranger's link would work, and keep
+ * Asks before an address signs somebody in: one who opens a stranger's link would work, and keep
  * secrets, as that stranger.
  */
 export function OfferedSession({ offered, answer }: Pick<Arrival, 'offered' | 'answer'>) {

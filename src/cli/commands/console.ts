@@ -35,8 +35,8 @@ export function addConsole(program: Command, io: Io): void {
 const help = `
 The address holds a code that counts once, for 60 seconds. The session that it begins ends after
 12 hours, or when you sign out. Over the network this takes a service with TLS, and the setting
-console = "on". BROWSER names another browser. A browser in a sandbox (snap, flatpak) may not be able
-to read the file with the code that it is given: use --no-browser then.`;
+console = "on". BROWSER names another browser. A browser in a sandbox (snap, flatpak) may not be
+able to read the file with the code that it is given: use --no-browser then.`;
 
 async function requireConsole(api: Api): Promise<void> {
   const { console } = await api.json('GET', '/v1/service', object({ console: string }));

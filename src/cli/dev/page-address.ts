@@ -1,6 +1,13 @@
 /** The origin is read strictly: a port ends where its digits end. */
-const loopbackAddress =
-  /\bhttps?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?![\w@-]|:\S|\.\w)(?:[/?#][^\s'"`<>]*)?/gi;
+const loopbackAddress = new RegExp(
+  [
+    /\bhttps?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])/,
+    /(?::\d{1,5})?(?![\w@-]|:\S|\.\w)(?:[/?#][^\s'"`<>]*)?/,
+  ]
+    .map(({ source }) => source)
+    .join(''),
+  'gi',
+);
 
 /** Punctuation of the sentence around an address. */
 const sentenceEnd = /[.,;:!?)\]}*_…]+$/;

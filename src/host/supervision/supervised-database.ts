@@ -79,7 +79,7 @@ import { plannedUpdate, planProgram } from './plan-program.ts';
 import { Rest, type RestFacts, type RestOwner } from './rest.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
-import { failTrial, trialOf, updateOutcome } from './update-outcome.ts';
+import { trialOf, trialReport, updateOutcome } from './update-outcome.ts';
 import { type CallCounts, type VitalFigures, Vitals } from './vitals.ts';
 
 /**
@@ -326,9 +326,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async trial(program: ProgramSource, signal?: AbortSignal, back?: boolean): Promise<TrialReport> {
     await this.#options.examine(program);
-    const reply = await this.#cancelable(trialOf(program, back), false, signal).catch(failTrial);
-    assert(reply.kind === 'tried', 'a trial is answered by its report');
-    return reply.report;
+    return trialReport(this.#cancelable(trialOf(program, back), false, signal));
   }
 
   /** Usage that counts against its quotas. */

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { DatabaseDescription } from '../../database/description.ts';
 import { Refusal } from '../../database/outcome.ts';
 import { lostUpdate } from '../feeds/pending-requests.ts';
-import { failTrial, updateOutcome } from './update-outcome.ts';
+import { trialReport, updateOutcome } from './update-outcome.ts';
 
 function lostOf(programHash: string | undefined) {
   return updateOutcome({
@@ -34,12 +34,12 @@ it('an update of which nobody knows says so, and what to do', async () => {
   });
 });
 
-it('[living 5.10] a trial that was lost says that nothing was changed, and what may be why', () => {
-  expect(() => failTrial(lostUpdate())).toThrow(
+it('[living 5.10] a trial that was lost says that nothing was changed, and what may be why', async () => {
+  await expect(trialReport(Promise.reject(lostUpdate()))).rejects.toThrow(
     /too long or too much memory\. Nothing was changed$/,
   );
   const refused = new Refusal({ code: 'migration.refused', message: 'no' });
-  expect(() => failTrial(refused)).toThrow(refused);
+  await expect(trialReport(Promise.reject(refused))).rejects.toBe(refused);
 });
 
 it('an update that was refused stays so', async () => {

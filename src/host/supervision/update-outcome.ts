@@ -2,6 +2,7 @@ import { assert } from '../../assert.ts';
 import type { DatabaseDescription } from '../../database/description.ts';
 import { Refusal, updateFailure } from '../../database/outcome.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
+import type { TrialReport } from '../../database/trial-report.ts';
 import type { DatabaseReply, UpdateRequest } from '../../database/turn.ts';
 import type { UpdateOutcome } from './database-handle.ts';
 
@@ -41,8 +42,14 @@ export async function updateOutcome(update: SubmittedUpdate): Promise<UpdateOutc
   }
 }
 
-/** A trial that was lost with its actor has changed nothing, whatever became of that. */
-export function failTrial(error: unknown): never {
+/** What a trial has found. One that was lost with its actor has changed nothing. */
+export async function trialReport(answer: Promise<DatabaseReply>): Promise<TrialReport> {
+  const reply = await answer.catch(failTrial);
+  assert(reply.kind === 'tried', 'a trial is answered by its report');
+  return reply.report;
+}
+
+function failTrial(error: unknown): never {
   if (!(error instanceof Refusal) || error.body.code !== 'database.lost') throw error;
   const text =
     'The database ended while it tried the publish, as it does where functions of a migration ' +
