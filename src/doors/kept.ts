@@ -81,7 +81,7 @@ export class Kept<Thing> {
     this.#bytes -= entry.bytes;
   }
 
-  /** Drops the oldest thing of the share that would be largest with `next`, a thing that needs room. */
+  /** Drops the oldest thing of what would be the largest share with `next`, which needs room. */
   #evict(next: Weighed, weightOf: (one: Weighed) => number): void {
     let left = [...this.#entries];
     for (let level = 0; ; level++) {

@@ -34,7 +34,7 @@ it('an update of which nobody knows says so, and what to do', async () => {
   });
 });
 
-it('[living 5.10] a trial that was lost says that nothing was changed, and what may be why', async () => {
+it('[living 5.10] a trial that was lost says that nothing was changed, and maybe why', async () => {
   await expect(trialReport(Promise.reject(lostUpdate()))).rejects.toThrow(
     /too long or too much memory\. Nothing was changed$/,
   );
