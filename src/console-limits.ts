@@ -2,6 +2,8 @@
 export const consoleLimits = {
   /** Files of the built console. */
   consoleFilesMax: 5_000,
+  /** Tokens in the user's file beside the current one; the oldest go first. */
+  keptTokensMax: 64,
   /** One-time codes that wait to be used: in all, and of one identity; and how long each counts. */
   consoleCodesMax: 10_000,
   consoleCodesOfOneMax: 8,

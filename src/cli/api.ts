@@ -165,7 +165,10 @@ export class Api {
 
   /** The text of an error, as of `statusText`, with what the project has to do with it. */
   failureText(status: number, text: string): string {
-    return statusText(status, text, this.#projectDatabases());
+    return statusText(status, text, {
+      projectDatabases: this.#projectDatabases(),
+      url: this.server.url,
+    });
   }
 
   /** The error of a response that is none, of which nothing was read. */
@@ -242,7 +245,10 @@ export function databasePath(database: string, rest = ''): string {
 export function statusText(
   status: number,
   given: string,
-  projectDatabases: readonly string[] = [],
+  {
+    projectDatabases = [],
+    url = '<server>',
+  }: { readonly projectDatabases?: readonly string[]; readonly url?: string } = {},
 ): string {
   const { shownErrorLengthMax } = limits;
   const text =
@@ -254,17 +260,16 @@ export function statusText(
     return `${text}\nThe server has no such database: see \`reducerdb list\`.${advice}`;
   }
   const isToken = status === 401 && text.startsWith('Invalid token: ');
-  return isToken ? `${text}\n${tokenAdvice}` : text;
+  return isToken ? `${text}\n${tokenAdvice} ${url}` : text;
 }
 
 const projectAdvice =
   'The project configuration of this folder names it. Publish it with `reducerdb publish`, or ' +
   'pass --no-config to name another database.';
 
-/** A plain `login` would replace an identity that is valid elsewhere. */
 const tokenAdvice =
-  'This server does not accept your saved token. To get an identity there and keep yours: ' +
-  'reducerdb --config-path <file> login --server <server>';
+  'This server does not accept your saved token. To get another identity there, and keep this ' +
+  'one: reducerdb login --server';
 
 /** No service answers, or the service is not ready yet. */
 export class Unreachable extends CliError {}

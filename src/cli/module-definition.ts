@@ -51,10 +51,10 @@ type DocumentSource = Extract<DefinitionSource, { kind: 'database' | 'document' 
 
 async function documentOf(source: DocumentSource, session: Session): Promise<string> {
   if (source.kind === 'document') return bytesOf(source.file).toString('utf8');
-  const api = session.api(session.server(source.server));
+  const api = await session.api(session.server(source.server));
   const answer = await api.send('GET', databasePath(source.name, '/schema?version=10'));
   const text = await answer.text();
-  if (!answer.ok) throw new CliError(statusText(answer.status, text));
+  if (!answer.ok) throw new CliError(statusText(answer.status, text, { url: api.server.url }));
   return text;
 }
 

@@ -164,7 +164,7 @@ async function runningDefinition(
   const answer = await api.send('POST', where, { headers, body: new Uint8Array(program) });
   const text = await answer.text();
   if (answer.status === 404 && !isNamed) return undefined;
-  if (!answer.ok) throw new CliError(statusText(answer.status, text));
+  if (!answer.ok) throw new CliError(statusText(answer.status, text, { url: api.server.url }));
   const body = readAnswer(text, answered);
   const { definition } = 'AutoMigrate' in body ? body.AutoMigrate : body.ManualMigrate;
   if (definition === undefined) {

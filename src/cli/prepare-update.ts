@@ -85,7 +85,7 @@ export async function prePublish(
   if (answer.status === 404) return undefined;
   if (answer.ok) return readAnswer(text, shownPlan);
   if (answer.status === 403) throw notYours(api, database);
-  const reason = statusText(answer.status, text);
+  const reason = statusText(answer.status, text, { url: api.server.url });
   throw new CliError(`Pre-publish check failed with status ${answer.status}: ${reason}`);
 }
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { deriveIdentity } from '../auth/identity.ts';
 import { identityToHex } from '../values/identity.ts';
-import { object, string } from '../values/json-shape.ts';
-import { Api } from './api.ts';
+import { list, object, string } from '../values/json-shape.ts';
+import { Api, readAnswer } from './api.ts';
 import { type CiToken, readCiToken } from './ci-token.ts';
 import { type RunningDev, runningDev } from './dev/running-dev.ts';
 import { CliError, type Io } from './io.ts';
@@ -13,6 +13,15 @@ import {
   projectFolder,
   readProjectConfig,
 } from './project-config.ts';
+import {
+  isSavedServer,
+  mayHaveMoved,
+  savedFor,
+  tokenOfMoved,
+  unboundToken,
+  withAnother,
+  withCurrent,
+} from './saved-tokens.ts';
 import { chooseServer, type ServerAddress } from './server-choice.ts';
 import { readUserConfig, type UserConfig, writeUserConfig } from './user-config.ts';
 
@@ -80,13 +89,18 @@ export class Session {
     writeUserConfig(this.places.configFile, config, this.io);
   }
 
-  /** The server for a command without its own target. */
+  /** The server for a command without its own target; `preferred` is what a project names. */
   server(preferred?: string): ServerAddress {
-    const project = () => (this.project === undefined ? undefined : onlyServer(this.project));
-    if (this.flags.server === undefined && this.#ci !== undefined) return this.#ci.server;
-    const named = this.flags.server ?? preferred ?? project();
-    if (named === undefined && this.#dev !== undefined) return { url: this.#dev.url, name: 'dev' };
-    return chooseServer(this.#config, named);
+    if (this.flags.server !== undefined) return chooseServer(this.#config, this.flags.server);
+    if (this.#ci !== undefined) return this.#ci.server;
+    const named = preferred ?? (this.project === undefined ? undefined : onlyServer(this.project));
+    if (named !== undefined) return this.#ofProject(chooseServer(this.#config, named));
+    if (this.#dev !== undefined) return { url: this.#dev.url, name: 'dev' };
+    return chooseServer(this.#config, undefined);
+  }
+
+  #ofProject(server: ServerAddress): ServerAddress {
+    return isSavedServer(this.#config, server.url) ? server : { ...server, isOnlyOfProject: true };
   }
 
   /** The service that `dev` runs in this project: no server has to be named for it. */
@@ -97,21 +111,45 @@ export class Session {
   }
 
   /** The token for a server: that of the environment goes to its own server only. */
-  tokenFor(server: ServerAddress): string | undefined {
+  async tokenFor(server: ServerAddress): Promise<string | undefined> {
     if (server.url === this.#ci?.server.url) return this.#ci.token;
     const dev = this.#dev;
-    return server.url === dev?.url ? dev.token : this.#config.token;
+    return server.url === dev?.url ? dev.token : this.savedTokenFor(server);
+  }
+
+  /** The token of the user's file for a server. */
+  async savedTokenFor(server: ServerAddress): Promise<string | undefined> {
+    const saved = savedFor(this.#config, server);
+    if (saved !== undefined) return saved.token;
+    if (unboundToken(this.#config) !== undefined || !mayHaveMoved(this.#config, server)) {
+      return undefined;
+    }
+    const key = await keyOf(server);
+    return key === undefined ? undefined : tokenOfMoved(this.#config, key)?.token;
+  }
+
+  /** The token of the `dev` that runs in this project, if that is what commands are about. */
+  get devToken(): string | undefined {
+    const dev = this.#dev;
+    return dev !== undefined && this.server().url === dev.url ? dev.token : undefined;
   }
 
   /** Uses the saved identity; anonymous with `--anonymous`, or when none is saved. */
-  api(server = this.server()): Api {
-    return this.flags.anonymous === true
-      ? this.anonymousApi(server)
-      : new Api(server, this.tokenFor(server), this.#projectDatabases);
+  async api(server = this.server()): Promise<Api> {
+    if (this.flags.anonymous === true) return this.anonymousApi(server);
+    const token = await this.tokenFor(server);
+    if (token === undefined && this.#isHeldBack(server)) {
+      this.io.err(`Your saved identity is not sent to ${server.url}. ${heldBackAdvice(server)}`);
+    }
+    return new Api(server, token, this.#projectDatabases);
   }
 
   anonymousApi(server: ServerAddress): Api {
     return new Api(server, undefined, this.#projectDatabases);
+  }
+
+  #isHeldBack(server: ServerAddress): boolean {
+    return server.isOnlyOfProject === true && unboundToken(this.#config) !== undefined;
   }
 
   /** None before the project was read: a command that does not need it does not look at it. */
@@ -122,20 +160,45 @@ export class Session {
 
   /** Uses the saved identity; obtains one from the server first when none is saved. */
   async apiWithIdentity(server = this.server()): Promise<Api> {
-    if (this.flags.anonymous !== true && this.tokenFor(server) === undefined) {
-      await this.loginDirectly(server);
+    if (this.flags.anonymous === true) return this.anonymousApi(server);
+    const token = await this.tokenFor(server);
+    if (token !== undefined) return new Api(server, token, this.#projectDatabases);
+    if (this.#isHeldBack(server)) {
+      throw new CliError(`Nothing was sent to ${server.url}. ${heldBackAdvice(server)}`);
     }
-    return this.api(server);
+    return new Api(server, await this.#loginUnasked(server), this.#projectDatabases);
   }
 
-  /** Obtains a new identity, issued by the server itself: it is not valid on other servers. */
+  /** Obtains an identity for a command that needs one; no saved one is replaced by it. */
+  async #loginUnasked(server: ServerAddress): Promise<string> {
+    const dev = this.#dev;
+    if (server.url === dev?.url) {
+      const { identity, token } = await newIdentity(server);
+      dev.keepToken(token);
+      this.io.err(`Logged in with identity ${identity}, at the service of dev in this project`);
+      return token;
+    }
+    const isNamed = this.flags.server !== undefined || server.isOnlyOfProject === true;
+    if (!isNamed && (await isForDevelopment(server))) throw new CliError(otherDevText(server));
+    return this.#loginAt(server, withAnother);
+  }
+
+  /**
+   * Obtains a new identity, issued by the server itself, and makes it the current one. The saved
+   * ones are kept.
+   */
   async loginDirectly(server: ServerAddress): Promise<void> {
-    const shape = object({ identity: string, token: string });
-    const answer = await new Api(server, undefined).json('POST', '/v1/identity', shape);
-    this.save({ ...this.#config, token: answer.token });
+    await this.#loginAt(server, withCurrent);
+  }
+
+  async #loginAt(server: ServerAddress, add: typeof withCurrent): Promise<string> {
+    const { identity, token } = await newIdentity(server);
+    const key = await keyOf(server);
+    this.save(add(this.#config, { token, server: server.url, key, isReplaced: false }));
     this.io.err('We have logged in directly to your target server.');
     this.io.err('WARNING: This login will NOT work for any other servers.');
-    this.io.err(`Logged in with identity ${answer.identity}`);
+    this.io.err(`Logged in with identity ${identity}`);
+    return token;
   }
 
   /**
@@ -145,6 +208,51 @@ export class Session {
     const { yes = [] } = this.flags;
     return yes.includes('all') || yes.includes(kind);
   }
+}
+
+function heldBackAdvice({ url }: ServerAddress): string {
+  return (
+    'Only the project names that server, and it is not known which one issued your identity. ' +
+    `Send it with --server ${url}, or save the server: reducerdb server add <nickname> ${url}`
+  );
+}
+
+function otherDevText({ url }: ServerAddress): string {
+  return (
+    `The service at ${url} is the one that reducerdb dev runs for a project. Run the command in ` +
+    'the folder of that project, stop that dev and start a service with `reducerdb start`, or ' +
+    `name the service: --server ${url}`
+  );
+}
+
+async function newIdentity(server: ServerAddress) {
+  const shape = object({ identity: string, token: string });
+  return new Api(server, undefined).json('POST', '/v1/identity', shape);
+}
+
+/** The public key of a server; `undefined`: it shows none. */
+async function keyOf(server: ServerAddress): Promise<string | undefined> {
+  try {
+    const answer = await new Api(server, undefined).send('GET', '/v1/identity/public-key');
+    return answer.ok ? (await answer.text()).trim() : undefined;
+  } catch (error) {
+    if (error instanceof CliError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a service has the setting `development`. */
+async function isForDevelopment(server: ServerAddress): Promise<boolean> {
+  const answer = await new Api(server, undefined).send('GET', '/v1/service');
+  if (!answer.ok) return false;
+  const { features } = readAnswer(await answer.text(), object({ features: list(string) }));
+  return features.includes('development');
+}
+
+/** Whether a server accepts a token. */
+export async function accepts(server: ServerAddress, token: string): Promise<boolean> {
+  const where = `/v1/identity/${identityOfToken(token)}/verify`;
+  return (await new Api(server, token).send('GET', where)).ok;
 }
 
 /** The identity of a token, read from its claims, which only the server verifies. */

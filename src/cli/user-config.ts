@@ -22,17 +22,32 @@ export interface SavedServer {
   readonly fingerprint: string | undefined;
 }
 
-/** The user's own configuration: servers, and the token that identifies the user. */
+/** A token, and the server that it goes to. */
+export interface SavedToken {
+  readonly token: string;
+  /** Address of the server that has issued it; `undefined`: not known. */
+  readonly server: string | undefined;
+  /** Public key of that server. */
+  readonly key: string | undefined;
+  /** True: another one is in use in its place. */
+  readonly isReplaced: boolean;
+}
+
+/** The user's own configuration: servers, and the tokens that identify the user. */
 export interface UserConfig {
   readonly defaultServer: string | undefined;
-  readonly token: string | undefined;
+  /** The current one. */
+  readonly saved: SavedToken | undefined;
+  /** Those of other servers, and replaced ones, the newest first. */
+  readonly kept: readonly SavedToken[];
   readonly listenAddress: string | undefined;
   readonly servers: readonly SavedServer[];
 }
 
 const initialConfig: UserConfig = {
   defaultServer: 'local',
-  token: undefined,
+  saved: undefined,
+  kept: [],
   listenAddress: undefined,
   servers: [
     { nickname: 'local', host: '127.0.0.1:3000', protocol: 'http', fingerprint: undefined },
@@ -74,9 +89,23 @@ export function writeUserConfig(file: string, config: UserConfig, io: Io): void 
 
 function fromToml(table: Record<string, unknown>): UserConfig {
   const servers = Array.isArray(table.server_configs) ? table.server_configs : [];
+  const kept = Array.isArray(table.kept_identities) ? table.kept_identities : [];
+  const token = text(table.identity_token) ?? text(table.spacetimedb_token);
   return {
     defaultServer: text(table.default_server),
-    token: text(table.identity_token) ?? text(table.spacetimedb_token),
+    saved:
+      token === undefined
+        ? undefined
+        : {
+            ...{ token, server: text(table.identity_server), isReplaced: false },
+            key: text(table.identity_server_key),
+          },
+    kept: kept.map((entry: Record<string, unknown>) => ({
+      token: text(entry.token) ?? '',
+      server: text(entry.server),
+      key: text(entry.server_key),
+      isReplaced: entry.is_replaced === true,
+    })),
     listenAddress: text(table.listen_addr),
     servers: servers.map((entry: Record<string, unknown>) => ({
       nickname: text(entry.nickname),
@@ -90,8 +119,11 @@ function fromToml(table: Record<string, unknown>): UserConfig {
 function toToml(config: UserConfig): Record<string, unknown> {
   return withoutUndefined({
     default_server: config.defaultServer,
-    identity_token: config.token,
+    identity_token: config.saved?.token,
+    identity_server: config.saved?.server,
+    identity_server_key: config.saved?.key,
     listen_addr: config.listenAddress,
+    kept_identities: config.kept.length === 0 ? undefined : config.kept.map(keptToToml),
     server_configs: config.servers.map((server) =>
       withoutUndefined({
         nickname: server.nickname,
@@ -101,6 +133,11 @@ function toToml(config: UserConfig): Record<string, unknown> {
       }),
     ),
   });
+}
+
+function keptToToml({ token, server, key, isReplaced }: SavedToken): Record<string, unknown> {
+  const isMarked = isReplaced ? true : undefined;
+  return withoutUndefined({ server, server_key: key, token, is_replaced: isMarked });
 }
 
 function text(value: unknown): string | undefined {

@@ -45,6 +45,7 @@ async function describeService(context: HttpContext): Promise<Reply> {
   const ofThisOne = [
     ...(host.history.isKept ? ['row-history'] : []),
     ...(hasTemplates ? ['templates'] : []),
+    ...(isForDevelopment(facts) ? ['development'] : []),
   ];
   const body = {
     version,
@@ -55,6 +56,11 @@ async function describeService(context: HttpContext): Promise<Reply> {
     console,
   };
   return json(200, JSON.stringify(body), { 'cache-control': 'no-cache' });
+}
+
+/** Such a service is run for one project; commands elsewhere do not log in there unasked. */
+function isForDevelopment({ settings }: HttpContext['facts']): boolean {
+  return settings.some(({ name, value }) => name === 'development' && String(value) === 'true');
 }
 
 /** `GET /v1/service/settings`: the settings in force, for operators. */

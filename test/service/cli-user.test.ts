@@ -1,14 +1,19 @@
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFiles } from './cli-support.ts';
 import { freePort, type RunningService, Sandbox } from './harness.ts';
 
 let sandbox: Sandbox;
@@ -83,6 +88,93 @@ describe('login', () => {
       await sandbox.ok(['login', '--server', sandbox.url], { env: bare, isPlain: true });
       expect(existsSync(path.join(home, '.config/reducerdb/cli.toml'))).toBe(true);
     }
+  });
+});
+
+describe('[cli 1.4, 7.2] tokens and servers', () => {
+  const config = () => path.join(sandbox.folder, 'root/config/cli.toml');
+  const shown = async (cwd = sandbox.folder) => {
+    const text = await sandbox.ok(['login', 'show'], { cwd });
+    return text.match(/c200[0-9a-f]{60}/)?.[0] ?? text;
+  };
+
+  it('each server has its own identity, and a login keeps what it replaces', async () => {
+    await sandbox.ok(['login']);
+    const first = await shown();
+    const port = await freePort();
+    const flags = ['--data-dir', path.join(sandbox.folder, 'other'), '--development'];
+    const other = await sandbox.startAt(port, flags);
+    const there = await sandbox.ok(['list', '--server', other.url]);
+    expect(there).toMatch(/^No databases found for c200/);
+    expect(there).not.toContain(first);
+    expect(await sandbox.ok(['list', '--server', other.url])).toBe(there);
+    expect(await shown()).toBe(first);
+    expect(await sandbox.ok(['list', '--server', `http://localhost:${sandbox.port}`])).toContain(
+      first,
+    );
+
+    const second = await sandbox.run(['login']);
+    expect(second.stderr).toContain('The identity that was saved before is kept');
+    expect(await sandbox.ok(['login', 'list'])).toMatch(
+      new RegExp(`${first} \\| ${sandbox.url} +\\| replaced`),
+    );
+    await sandbox.ok(['login', '--identity', first]);
+    expect(await shown()).toBe(first);
+
+    // The service of another project's `dev`: no identity is taken there unasked.
+    const file = path.join(sandbox.folder, 'third.toml');
+    const server = `nickname = "dev"\nhost = "127.0.0.1:${port}"\nprotocol = "http"`;
+    writeFileSync(file, `default_server = "dev"\n[[server_configs]]\n${server}\n`);
+    const unasked = await sandbox.run(['--config-path', file, 'list']);
+    expect([unasked.code, unasked.stderr]).toEqual([
+      1,
+      expect.stringContaining('is the one that reducerdb dev runs for a project'),
+    ]);
+    expect(readFileSync(file, 'utf8')).not.toContain('identity_token');
+    await other.stop();
+  });
+
+  it('a token is sent to no server that only a project names', async () => {
+    const seen: string[] = [];
+    const recorder = createServer(({ method, url, headers }, answer) => {
+      seen.push(`${method} ${url} ${headers.authorization}`);
+      answer.writeHead(404).end();
+    }).listen(0, '127.0.0.1');
+    await once(recorder, 'listening');
+    const { port } = recorder.address() as AddressInfo;
+    const cwd = path.join(sandbox.folder, 'clone');
+    const server = `http://127.0.0.1:${port}`;
+    writeFiles(cwd, { 'service.json': { database: 'x', server } });
+    for (const args of [['sql', 'SELECT 1'], ['list'], ['logs']]) await sandbox.run(args, { cwd });
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.filter((line) => !line.endsWith('undefined'))).toEqual([]);
+
+    const token = (await sandbox.ok(['login', 'show', '--token'])).match(/ey\S+/)?.[0] ?? '';
+    const elsewhere = ['--config-path', path.join(sandbox.folder, 'unbound.toml')];
+    await sandbox.ok([...elsewhere, 'login', '--token', token]);
+    seen.length = 0;
+    const held = await sandbox.run([...elsewhere, 'list'], { cwd });
+    expect([held.code, held.stderr]).toEqual([
+      1,
+      expect.stringContaining(`Nothing was sent to ${server}. Only the project names`),
+    ]);
+    expect(seen).toEqual([]);
+    await sandbox.run([...elsewhere, 'list', '--server', server], { cwd });
+    expect(seen[0]).toContain(`Bearer ${token}`);
+    recorder.close();
+  });
+
+  it('in a project whose dev runs, its identity is shown, and none of yours replaced', async () => {
+    const cwd = path.join(realpathSync(sandbox.folder), 'with-dev');
+    const state = { url: sandbox.url, pid: process.pid, owner: process.pid, folder: cwd };
+    writeFiles(cwd, { 'service.json': { database: 'x' }, '.reducerdb/dev.json': state });
+    const before = [readFileSync(config(), 'utf8'), await shown()];
+    const { stdout } = await sandbox.run(['list'], { cwd });
+    const [identity = ''] = /c200[0-9a-f]{60}/.exec(stdout) ?? [];
+    expect(before[1]).not.toBe(identity);
+    expect([readFileSync(config(), 'utf8'), await shown()]).toEqual(before);
+    expect(existsSync(path.join(cwd, '.reducerdb/token'))).toBe(true);
+    expect(await shown(cwd)).toBe(identity);
   });
 });
 

@@ -16,7 +16,7 @@ export function addDescribe(program: Command, io: Io): void {
     .action(async (words: string[], flags: { json?: boolean }, command: Command) => {
       const session = new Session(io, command);
       const { chosen, rest } = databaseAndEntity(session, words);
-      const api = session.api(chosen.server);
+      const api = await session.api(chosen.server);
       const [kind, name] = rest;
       if (flags.json !== true) {
         const document = await api.text('GET', databasePath(chosen.database, '/schema?version=10'));

@@ -22,6 +22,8 @@ export function addList(program: Command, io: Io): void {
       const path = `/v1/identity/${identity}/databases`;
       const owned = await api.json('GET', path, object({ identities: list(string) }));
       if (owned.identities.length === 0) {
+        // Anyone can ask this of any identity: only now is it checked that the token counts here.
+        await api.text('GET', `/v1/identity/${identity}/verify`);
         io.out(`No databases found for ${identity}.`);
         return;
       }

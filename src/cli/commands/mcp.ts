@@ -55,7 +55,7 @@ export function addMcp(program: Command, io: Io): void {
         });
         return;
       }
-      const address = new Address(session.api(), database, wanted);
+      const address = new Address(await session.api(), database, wanted);
       process.once('SIGTERM', () => process.exit(0));
       process.once('SIGINT', () => process.exit(0));
       await address.find().catch((error) => {
@@ -194,7 +194,8 @@ async function identityOf(database: string, api: Api): Promise<string> {
   const answer = await api.send('GET', databasePath(database, '/identity'));
   const text = await answer.text();
   if (answer.ok) return text;
-  if (answer.status === 401) throw new CliError(statusText(answer.status, text));
+  if (answer.status === 401)
+    throw new CliError(statusText(answer.status, text, { url: api.server.url }));
   // A proxy before a service that is down, or an overloaded service: retried later.
   const isBusy = answer.status >= 500 || answer.status === 429;
   if (isBusy) throw new Unreachable(statusText(answer.status, text));

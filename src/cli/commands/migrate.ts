@@ -56,6 +56,6 @@ function placesOf(session: Session, folder: string | undefined, named: string | 
   const name = named ?? chosen?.database;
   const project = given ?? chosen?.modulePath ?? defaultModuleFolder(io.cwd);
   if (name === undefined) return { project, database: undefined };
-  const api = () => Promise.resolve(session.api(session.server(chosen?.server)));
+  const api = () => session.api(session.server(chosen?.server));
   return { project, database: { name, api, isNamed: named !== undefined } };
 }

@@ -144,7 +144,7 @@ function sameFlags({ flags: shared }: Session, flags: PublishFlags): string[] {
 async function cancelPublish(session: Session, target: Target): Promise<void> {
   const { database } = target;
   if (database === undefined) throw new CliError('--cancel needs the name of a database', 2);
-  const api = session.api(session.server(target.server));
+  const api = await session.api(session.server(target.server));
   const where = databasePath(database, '/publish');
   const { cancelled } = await api.json('DELETE', where, object({ cancelled: boolean }));
   if (!cancelled) throw new CliError(`Nothing is being published to ${database}.`);
@@ -376,7 +376,8 @@ async function sendProgram(io: Io, upload: Upload): Promise<Published> {
     (status === 401 && text.startsWith('{"PermissionDenied"')) ||
     (status === 403 && /is not authorized to .*: (?!set env)/.test(text));
   if (isOthers) throw notYours(api, database);
-  if (status !== 200) throw new CliError(statusText(status, text) + adviceOn(text));
+  if (status !== 200)
+    throw new CliError(statusText(status, text, { url: api.server.url }) + adviceOn(text));
   return readAnswer(text, object({ Success: published })).Success;
 }
 

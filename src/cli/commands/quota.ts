@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { nullable, number, object, record } from '../../values/json-shape.ts';
-import { databasePath } from '../api.ts';
+import { type Api, databasePath } from '../api.ts';
 import { CliError, type Io } from '../io.ts';
 import { identityOfToken, Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
@@ -36,7 +36,7 @@ export function addQuota(program: Command, io: Io): void {
       const api = await session.apiWithIdentity();
       const path =
         database === undefined
-          ? `/v1/quota/${other ?? ownIdentity(session)}`
+          ? `/v1/quota/${other ?? ownIdentity(api)}`
           : databasePath(database, '/quota');
       if (set.length > 0) {
         await api.text('PUT', path, {
@@ -55,8 +55,8 @@ export function addQuota(program: Command, io: Io): void {
 }
 
 /** The user's own identity. A token exists: a command that needs one has logged in. */
-function ownIdentity({ config }: Session): string {
-  return identityOfToken(config.token ?? '');
+function ownIdentity({ token }: Api): string {
+  return identityOfToken(token ?? '');
 }
 
 const unitBytes: Readonly<Record<string, number>> = {

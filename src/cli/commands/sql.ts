@@ -73,7 +73,7 @@ async function run(
 ): Promise<string> {
   const confirmed = flags.confirmed === undefined ? '' : `?confirmed=${flags.confirmed}`;
   const where = databasePath(database, `/sql${confirmed}`);
-  const api = session.api(server);
+  const api = await session.api(server);
   const answer = await api.send('POST', where, requestOf(statement, flags.param));
   const whole = await answer.text();
   if (answer.ok) return whole;

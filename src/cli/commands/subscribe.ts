@@ -40,7 +40,7 @@ export function addSubscribe(program: Command, io: Io): void {
       const isForPeople = io.showsResults && flags.json !== true;
       const shape = isForPeople ? 'plain' : 'named';
       const live = { database, definition, queries, shape, confirmed, signal } as const;
-      const changes = liveChanges(session.api(server), live);
+      const changes = liveChanges(await session.api(server), live);
       await show(io, changes, { flags, bounds, isForPeople });
     });
 }

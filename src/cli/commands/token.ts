@@ -15,6 +15,7 @@ import { Api, databasePath } from '../api.ts';
 import { ciTokenText, ciTokenVariable } from '../ci-token.ts';
 import { type ChosenDatabase, onlyDatabase } from '../database-argument.ts';
 import { CliError, confirm, type Io } from '../io.ts';
+import { withoutToken } from '../saved-tokens.ts';
 import { identityOfToken, notLoggedInText, Session } from '../session.ts';
 import { refuseFlags, withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
@@ -255,7 +256,7 @@ function addGiveUp(token: Command, io: Io): void {
     .option('--token <token>', 'the token, instead of the saved one')
     .action(async (flags: { readonly token?: string }, command: Command) => {
       const session = new Session(io, command);
-      const { token: saved } = session.config;
+      const saved = await session.savedTokenFor(session.server());
       const given = flags.token ?? saved;
       if (given === undefined) throw new CliError(notLoggedInText);
       const identity = identityOfToken(given);
@@ -268,7 +269,7 @@ function addGiveUp(token: Command, io: Io): void {
         return;
       }
       await new Api(session.server(), given).text('POST', '/v1/identity/revoke');
-      if (isSaved) session.save({ ...session.config, token: undefined });
+      if (isSaved) session.save(withoutToken(session.config, given));
       io.out(`The token of ${identity} is revoked.`);
     });
 }
