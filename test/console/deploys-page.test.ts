@@ -61,7 +61,7 @@ describe.skipIf(!hasChromium)('the page Deploys', () => {
     await deploy(1).getByText('created the database').waitFor();
     await deploy(1).getByRole('button', { name: 'Copy identity' }).waitFor();
     const off = deploy(2).getByRole('button', { name: 'Roll back to it' });
-    expect(await off.getAttribute('title')).toBe('It runs now.');
+    expect(await off.getAttribute('title')).toBe('Its program runs now.');
     const link = deploy(2).getByRole('link', { name: 'Difference of the schema from deploy 1' });
     expect(await link.getAttribute('href')).toContain('/schema?view=differences&from=1&to=2');
     expect(await page.evaluate(() => 'wasRun' in globalThis)).toBe(false);
@@ -86,6 +86,9 @@ describe.skipIf(!hasChromium)('the page Deploys', () => {
     await deploy(3).getByText('running').waitFor();
     await deploy(3).getByText('put back deploy 1').waitFor();
     await deploy(3).getByText('the first was better').waitFor();
+    // Its program runs again, if by another deploy.
+    const again = deploy(1).getByRole('button', { name: 'Roll back to it' });
+    await expect.poll(() => again.getAttribute('title')).toBe('Its program runs now.');
     expect(await word()).toContain('one');
     visitor.expectNoTroubles();
   });

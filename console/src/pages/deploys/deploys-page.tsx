@@ -31,13 +31,19 @@ export function Page({ database }: { readonly database: string }) {
       <WhenLoaded of={deploys}>
         {(all) => {
           const target = all.find(({ number }) => String(number) === back);
+          const running = all.find(({ isRunning }) => isRunning);
           return (
             <>
               {all.length === 0 && <Empty icon="deploy" title="Nothing was published yet" />}
               <ol className={styles.list}>
                 {all.map((each, at) => (
                   <li key={each.number}>
-                    <DeployPanel of={each} before={all[at + 1]} onBack={setBack} />
+                    <DeployPanel
+                      of={each}
+                      before={all[at + 1]}
+                      isProgram={each.program === running?.program}
+                      onBack={setBack}
+                    />
                   </li>
                 ))}
               </ol>
@@ -72,13 +78,15 @@ interface DeployPanelProps {
   readonly of: Deploy;
   /** The deploy before it, if it is known. */
   readonly before: Deploy | undefined;
+  /** Its program is the one that runs, maybe by another deploy. */
+  readonly isProgram: boolean;
   readonly onBack: (number: string) => void;
 }
 
-function DeployPanel({ of, before, onBack }: DeployPanelProps) {
+function DeployPanel({ of, before, isProgram, onBack }: DeployPanelProps) {
   const { database, whyNot } = useDatabase();
-  const off = of.isRunning
-    ? 'It runs now.'
+  const off = isProgram
+    ? 'Its program runs now.'
     : !of.isKept
       ? 'Its program is no longer kept.'
       : whyNot('roll_back');
@@ -166,7 +174,7 @@ function CanaryNotice({ of }: { readonly of: NonNullable<Deploy['canary']> }) {
         : 'danger';
   return (
     <Notice kind={kind}>
-      Canary: {of.state}
+      Canary: {of.state.replaceAll('-', ' ')}
       {of.reason !== null && `: ${of.reason}`}
     </Notice>
   );
