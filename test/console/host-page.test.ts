@@ -74,11 +74,24 @@ describe.skipIf(!hasChromium)('the pages of the host', () => {
     await empty.leave();
   });
 
+  it('[console 2.1] opens a database by its name for those who have not signed in', async () => {
+    const visitor = await stage.visit('', { token: null });
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Look around without signing in' }).click();
+    await page.getByLabel('Name or identity of a database').fill('market');
+    await visitor.expectAccessible();
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'purchase' }).waitFor();
+    visitor.expectNoTroubles();
+  });
+
   it('[console 2.1] shows the service, and its settings to operators alone', async () => {
     const visitor = await stage.visit('service');
     visitor.expected.push(/403/);
     await visitor.page.getByText('Version').waitFor();
     await visitor.page.getByText('You may not see this').waitFor();
+    await visitor.page.getByText('You are not an operator of this host').waitFor();
+    await visitor.page.getByText(`reducerdb start --operator ${stage.ownerIdentity}`).waitFor();
     await visitor.leave();
     await stage.restart(['--operator', stage.ownerIdentity]);
     for (const form of forms) {

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { ServiceError } from '../service/http.ts';
+import { identityOfToken } from '../service/identities.ts';
 import type { Loaded } from '../service/load.ts';
 import { Button } from './button.tsx';
 import { classes } from './classes.ts';
@@ -60,10 +61,29 @@ export function Failure({ error, onRetry }: FailureProps) {
   return (
     <div role="alert">
       <Empty icon={error.isForbidden ? 'lock' : 'warning'} title={title} actions={again}>
-        <p>{error.message}</p>
+        <p>{spokenTo(error.message)}</p>
         {error.hint !== undefined && <p className={styles.hint}>{error.hint}</p>}
+        {operatorText.test(error.message) && <HowOperator />}
       </Empty>
     </div>
+  );
+}
+
+/** The service names the caller by 64 digits; who reads this is the caller. */
+function spokenTo(message: string): string {
+  return message.replace(/^(Caller )?(0x)?[0-9a-f]{64} is not /i, 'You are not ');
+}
+
+const operatorText = / is not an operator of this host$/;
+
+/** What makes an operator, for those whose own service it is. */
+function HowOperator() {
+  const identity = identityOfToken();
+  return (
+    <p className={styles.hint}>
+      The setting <code>operators</code> names them. If this is your service, add your identity
+      there, or start it with <code>reducerdb start --operator {identity ?? '‹identity›'}</code>.
+    </p>
   );
 }
 

@@ -63,7 +63,7 @@ function CreateForm({ templates, onClose }: CreateFormProps) {
         )}
       </Field>
       <fieldset className={styles.templates}>
-        <legend>Begin with</legend>
+        <legend>Begin with the module of</legend>
         {templates.map(({ name: each, description }) => (
           <label key={each} className={styles.template}>
             <input
@@ -78,6 +78,10 @@ function CreateForm({ templates, onClose }: CreateFormProps) {
             </span>
           </label>
         ))}
+        <p className={styles.about}>
+          Only the database is made. Its source and its page come with{' '}
+          <code>reducerdb init my-app --template {template}</code>.
+        </p>
       </fieldset>
     </DialogForm>
   );

@@ -12,11 +12,14 @@ import { Table, type TableColumn } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { type DatabaseEntry, readDatabases } from '../../service/databases.ts';
 import { useLoad } from '../../service/load.ts';
+import { session } from '../../service/session-token.ts';
+import { useStore } from '../../service/store.ts';
 import { useService } from '../../shell/database-context.tsx';
 import { Link, pageAddress, useParam } from '../../shell/router.tsx';
 import { CreateDialog } from './create-dialog.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import styles from './host.module.css';
+import { OpenDatabase } from './open-database.tsx';
 
 const everyMillis = 3_000;
 /** From here on a list is searched rather than read. */
@@ -24,11 +27,13 @@ const searchedFrom = 8;
 
 /** The databases that the caller may see, with what they do at the moment. */
 export function Page() {
-  const databases = useLoad('databases', readDatabases, { everyMillis });
+  // Who has not signed in has no role anywhere, and names a database instead.
+  const isNobody = useStore(session).kind !== 'token';
+  const databases = useLoad(isNobody ? null : 'databases', readDatabases, { everyMillis });
   const service = useService();
   const [isCreating, setCreating] = useState(false);
   const [deleted, setDeleted] = useState<DatabaseEntry | null>(null);
-  const canCreate = service?.features.has('templates') === true;
+  const canCreate = !isNobody && service?.features.has('templates') === true;
   const create = canCreate && (
     <Button kind="accent" icon="plus" onClick={() => setCreating(true)}>
       New database
@@ -40,9 +45,13 @@ export function Page() {
       about="Those of this service in which you have a role."
       actions={create}
     >
-      <WhenLoaded of={databases}>
-        {(entries) => <Databases {...{ entries, create, onDelete: setDeleted }} />}
-      </WhenLoaded>
+      {isNobody ? (
+        <OpenDatabase />
+      ) : (
+        <WhenLoaded of={databases}>
+          {(entries) => <Databases {...{ entries, create, onDelete: setDeleted }} />}
+        </WhenLoaded>
+      )}
       {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
       {deleted !== null && (
         <DeleteDialog
