@@ -152,10 +152,10 @@ describe.skipIf(!hasChromium)('the page of SQL', () => {
     const { page } = visitor;
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByRole('tab', { name: 'Chart' }).click();
-    await page.getByRole('combobox', { name: 'Along' }).selectOption('at');
+    await page.getByRole('combobox', { name: 'X axis' }).selectOption('at');
     await page.getByRole('img', { name: 'cents by at, 60 points' }).locator('canvas').waitFor();
     await visitor.shoot('sql-chart');
-    await page.getByRole('combobox', { name: 'As', exact: true }).selectOption('bar');
+    await page.getByRole('combobox', { name: 'Form', exact: true }).selectOption('bar');
     await page.getByRole('img', { name: 'cents by at, 60 points' }).locator('canvas').waitFor();
     await visitor.expectAccessible();
     await page.getByRole('button', { name: 'Export' }).click();

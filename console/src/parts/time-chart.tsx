@@ -112,19 +112,41 @@ function optionsOf(
       { ...axis, size: 64, space: 34, values: (_plot, marks) => marks.map((mark) => textOf(mark)) },
     ],
     series: [
-      { label: 'at', value: (_plot, at) => (at === null ? '–' : clock.format(at * 1_000)) },
+      {
+        label: 'Time',
+        value: (plot, at) => {
+          const time = at ?? lastOf(plot.data[0]);
+          return time === null ? '–' : clock.format(time * 1_000);
+        },
+      },
       ...names.map((name) => {
         const [tone = 'first', ...label] = name.split(' ');
         return {
           label: label.join(' '),
           stroke: tones[tone] ?? '',
           width: 1.5,
-          points: { show: false },
-          value: (_plot: UPlot, value: number | null) => (value === null ? '–' : textOf(value)),
+          points: { show: isSparse, size: 5 },
+          value: (plot: UPlot, value: number | null, at: number, index: number | null) => {
+            // Without a pointer over the chart: what is so now.
+            const shown = index === null ? lastOf(plot.data[at]) : value;
+            return shown === null ? '–' : textOf(shown);
+          },
         };
       }),
     ],
   };
+}
+
+/** Fewer values than this are drawn as points too: a line of one value is not seen. */
+const sparseMax = 12;
+
+function isSparse(plot: UPlot, at: number): boolean {
+  const there = Array.from(plot.data[at] ?? []).filter((value) => typeof value === 'number');
+  return there.length <= sparseMax;
+}
+
+function lastOf(values: ArrayLike<number | null | undefined> | undefined): number | null {
+  return Array.from(values ?? []).findLast((value) => typeof value === 'number') ?? null;
 }
 
 const minute = new Intl.DateTimeFormat('en', { timeStyle: 'short', hourCycle: 'h23' });

@@ -4,7 +4,7 @@ import 'uplot/dist/uPlot.min.css';
 import { Field, Select } from '../../parts/field.tsx';
 import { Empty } from '../../parts/state.tsx';
 import { localTime } from '../../parts/times.ts';
-import { microsOf, variantOf } from '../../parts/values.ts';
+import { microsOf, shownValue, variantOf } from '../../parts/values.ts';
 import type { Json } from '../../service/json.ts';
 import type { SqlResult } from '../../service/sql.ts';
 import type { Field as Column, ValueType } from '../../service/types.ts';
@@ -17,9 +17,11 @@ export function Chart({ result }: { readonly result: SqlResult }) {
   const numeric = result.columns.filter(({ type }) => isNumeric(type));
   const [along, setAlong] = useState('');
   const [up, setUp] = useState('');
-  const [form, setForm] = useState<Form>('line');
+  const [chosen, setForm] = useState<Form | null>(null);
   const last = numeric.find(({ name }) => name === up) ?? numeric.at(-1);
   const first = numeric.find(({ name }) => name === along);
+  const isNamed = first === undefined && namesOf(result) !== null;
+  const form = chosen ?? (isNamed ? 'bar' : 'line');
   if (last === undefined) {
     return (
       <Empty icon="chart" title="No column of numbers">
@@ -31,14 +33,14 @@ export function Chart({ result }: { readonly result: SqlResult }) {
     <div className={styles.chart}>
       <div className={styles.choices}>
         <ColumnSelect
-          label="Along"
+          label="X axis"
           columns={numeric}
           value={first?.name ?? ''}
           nothing="number of the row"
           onChange={setAlong}
         />
-        <ColumnSelect label="Up" columns={numeric} value={last.name} onChange={setUp} />
-        <Field label="As">
+        <ColumnSelect label="Y axis" columns={numeric} value={last.name} onChange={setUp} />
+        <Field label="Form">
           {(control) => (
             <Select
               {...control}
@@ -97,13 +99,20 @@ function Plot({ result, along, up, form }: PlotProps) {
     const colour = (name: string) => style.getPropertyValue(name).trim();
     const axis = { stroke: colour('--text-faint'), grid: { stroke: colour('--border'), width: 1 } };
     const ofTime = { ...axis, values: (_: uPlot, ticks: number[]) => ticks.map(timeText(ticks)) };
+    const names = along === undefined ? namesOf(result) : null;
+    const ofRows = {
+      ...axis,
+      // Rows are whole numbers; where a column has texts, they say which row it is.
+      incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 100_000],
+      values: (_: uPlot, ticks: number[]) => ticks.map((tick) => names?.[tick - 1] ?? String(tick)),
+    };
     const bars = uPlot.paths.bars?.({ size: [0.7, 80] });
     const plot = new uPlot(
       {
         width: host.clientWidth,
         height: Math.max(180, host.clientHeight - 30),
         scales: { x: { time: isTime } },
-        axes: [isTime ? ofTime : axis, { ...axis, size: 64 }],
+        axes: [isTime ? ofTime : along === undefined ? ofRows : axis, { ...axis, size: 64 }],
         series: [
           { label: along?.name ?? 'row' },
           {
@@ -127,9 +136,24 @@ function Plot({ result, along, up, form }: PlotProps) {
       resized.disconnect();
       plot.destroy();
     };
-  }, [data, form, isTime, along, up]);
+  }, [data, form, isTime, along, up, result]);
   const words = `${up.name} by ${along?.name ?? 'row'}, ${data[0].length} points`;
   return <div ref={place} className={styles.canvas} role="img" aria-label={words} />;
+}
+
+/** As many rows as have room for their texts below an axis. */
+const namedRowsMax = 40;
+const nameCharactersMax = 14;
+
+/** The texts of the first column of texts, for a result that is short enough to show them. */
+function namesOf({ columns, rows }: SqlResult): readonly string[] | null {
+  const at = columns.findIndex(({ type }) => type.kind === 'string' || type.kind === 'sum');
+  const type = columns[at]?.type;
+  if (type === undefined || rows.length > namedRowsMax) return null;
+  return rows.map((row) => {
+    const { text } = shownValue(type, row[at]);
+    return text.length > nameCharactersMax ? `${text.slice(0, nameCharactersMax - 1)}…` : text;
+  });
 }
 
 /** As much of a time as tells the marks of an axis apart. */

@@ -47,8 +47,11 @@ export function KeptPanel({ database, sql, onChoose, onClose }: KeptPanelProps) 
       <SaveForm database={database} sql={sql} />
       <Tabs label="Statements" tabs={tabs} chosen={shown} onChoose={setShown} />
       {entries.length === 0 && (
-        <Empty icon="history" title={shown === 'saved' ? 'Nothing is saved' : 'Nothing was run'}>
-          They are kept in this browser alone.
+        <Empty
+          icon="history"
+          title={shown === 'saved' ? 'No saved statements' : 'No statements yet'}
+        >
+          Statements are kept in this browser only.
         </Empty>
       )}
       <ul className={styles.kept}>
