@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)('the page Functions', () => {
     await page.getByRole('button', { name: 'Apply exactly' }).click();
     await page.getByText('This is what it would come to now.').waitFor();
     await within(visitor, 'Changes in job').getByText('came in between').waitFor();
-    await page.getByRole('button', { name: 'Drop' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
     await expect.poll(() => within(visitor, 'Preview').count()).toBe(0);
     visitor.expectNoTroubles();
   });
@@ -129,7 +129,7 @@ describe.skipIf(!hasChromium)('the page Functions', () => {
     await box('big u256').fill('-1');
     await page.getByRole('button', { name: 'Call as me' }).click();
     await page.getByText('Out of range for u256').waitFor();
-    await page.getByText('10 fields are not right yet.').waitFor();
+    await page.getByText('Correct the fields that are marked red.').waitFor();
     await visitor.shoot('functions-faults');
     await visitor.expectAccessible();
     await box('big u256').fill(String(2n ** 200n));

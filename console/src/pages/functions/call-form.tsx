@@ -68,7 +68,7 @@ export function CallForm({ of }: { readonly of: ModuleFunction }) {
       {canPreview && <AsField as={as} onChange={setAs} fault={asFault} />}
       {faults.length > 0 && (
         <Notice kind="danger" isAlert>
-          {faults.length === 1 ? 'One field is' : `${faults.length} fields are`} not right yet.
+          Correct the fields that are marked red.
         </Notice>
       )}
       <div className={styles.buttons}>

@@ -154,7 +154,7 @@ function Previewed({ outcome, calls }: PreviewedProps) {
             Apply exactly
           </Button>
         )}
-        <Button onClick={() => calls.drop(id)}>Drop</Button>
+        <Button onClick={() => calls.drop(id)}>Discard</Button>
         {id !== null && preview.expiresAt !== null && (
           <span className={styles.quiet}>
             It can be applied until <Time time={preview.expiresAt} />.
