@@ -21,7 +21,7 @@ export async function prePublish(exchange: Exchange, context: HttpContext): Prom
   host.access.require(by, host.database(targetOf(exchange)), 'update');
   const program = { kind, bytes: await exchange.body(context.programBytesMax) };
   const database = host.database(targetOf(exchange));
-  const plan = await host.plans.plan(by, database, program);
+  const plan = await host.plans.plan(by, database, program, exchange.abandoned);
   const members = [
     ...planMembers(plan, style === 'AnsiColor'),
     '"major_version_upgrade":false',

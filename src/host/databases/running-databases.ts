@@ -51,6 +51,7 @@ export interface RunningOptions {
 
 /** One database of the host, running or trying to. */
 export interface RunningDatabase {
+  readonly owner: OwnerIdentity;
   readonly handle: SupervisedDatabase;
   readonly log: FollowedLog;
 }
@@ -58,6 +59,7 @@ export interface RunningDatabase {
 /** A database that is being created and is not reachable yet. */
 export interface NewDatabase {
   readonly identity: DatabaseIdentity;
+  readonly owner: OwnerIdentity;
   readonly generation: number;
   readonly handle: SupervisedDatabase;
   /** Lines of the module's log until there is a log to write them to. */
@@ -102,11 +104,17 @@ export class RunningDatabases {
   }
 
   /** The description of a program that a database may get. Rejects with `Refusal`. */
-  examine(identity: DatabaseIdentity, program: ProgramSource): Promise<Uint8Array> {
+  examine(
+    identity: DatabaseIdentity,
+    program: ProgramSource,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array> {
     const { placement, files } = this.#options;
     // One that is about to be created has no folder yet: what is linked for it is not kept.
-    const programs = this.find(identity) && files.keptPrograms(identity);
-    return placement.examine(program, { identity, programs });
+    const known = this.find(identity);
+    const programs = known && files.keptPrograms(identity);
+    const place = { identity, ownerIdentity: known?.owner, programs };
+    return placement.examine(program, place, signal);
   }
 
   find(identity: DatabaseIdentity): RunningDatabase | undefined {
@@ -154,7 +162,7 @@ export class RunningDatabases {
       const append = (lines: readonly StampedLine[]) => log.append(lines);
       const mode = this.#asleepAtStart(identity, generation) ?? 'closed';
       const handle = this.#supervise({ identity, owner, generation, mode, lines: append });
-      this.#byIdentity.set(identity, { handle, log });
+      this.#byIdentity.set(identity, { owner, handle, log });
       const extent = files.logExtent(identity, generation);
       const open = () => handle.started();
       const isNeeded = isCounted(owner) || isSelfActing(schedules.stateOf(identity));
@@ -207,7 +215,7 @@ export class RunningDatabases {
   }
 
   async #start(supervision: Omit<Supervision, 'lines'>): Promise<NewDatabase> {
-    const { identity, generation } = supervision;
+    const { identity, owner, generation } = supervision;
     const lines: StampedLine[] = [];
     let sink = (more: readonly StampedLine[]): void => {
       lines.push(...more.slice(0, Math.max(0, creationLinesMax - lines.length)));
@@ -222,7 +230,7 @@ export class RunningDatabases {
       await this.#drop(identity, generation);
       throw error;
     }
-    const created = { identity, generation, handle, lines };
+    const created = { identity, owner, generation, handle, lines };
     sink = (more) => this.#byIdentity.get(identity)?.log.append(more);
     return created;
   }
@@ -232,7 +240,7 @@ export class RunningDatabases {
    * it is kept.
    */
   async install(
-    { identity, generation, handle, lines }: NewDatabase,
+    { identity, owner, generation, handle, lines }: NewDatabase,
     { keepsLog = false }: { readonly keepsLog?: boolean } = {},
   ): Promise<void> {
     const { files } = this.#options;
@@ -240,7 +248,7 @@ export class RunningDatabases {
     const log = before?.log ?? this.#openLog(identity);
     if (!keepsLog) log.reset();
     log.append(lines);
-    this.#byIdentity.set(identity, { handle, log });
+    this.#byIdentity.set(identity, { owner, handle, log });
     // They may have changed since it was created.
     handle.renewEnv();
     this.#sleepers.forget(identity);
@@ -350,7 +358,8 @@ export class RunningDatabases {
           fellAsleep: () => this.#fellAsleep(supervision, handle),
           woke: (reason, millis) => this.#sleepers.woke(reason, millis),
         },
-        examine: (program) => placement.examine(program, { identity, programs }),
+        examine: (program, signal) =>
+          placement.examine(program, { identity, ownerIdentity: owner, programs }, signal),
         runs: ({ programHash: hash, definition }) => {
           programs?.runs(hash).catch((error: unknown) => {
             this.#complain(identity, `old linked programs stay: ${String(error)}`);

@@ -47,7 +47,7 @@ describe('the linker', { timeout: 120_000 }, () => {
   };
   const link = (linker: Linker, program: Uint8Array | string, isReopening = false) => {
     const bytes = typeof program === 'string' ? bytesOf(program) : program;
-    return linker.link({ bytes, database: 'db', isReopening });
+    return linker.link({ bytes, database: 'db', owner: 'ada', isReopening });
   };
   const fault = (work: Promise<unknown>): Promise<Error> =>
     work.then(
@@ -233,6 +233,43 @@ describe('the linker', { timeout: 120_000 }, () => {
     const four = [1, 2, 3, 4].map(() => link(narrow, long));
     expect(await fault(link(narrow, 'export default 1'))).toBeInstanceOf(Refusal);
     await Promise.all(four);
+  });
+
+  it('[http 6.2] lets owners take turns, and those with most in the queue give way', async () => {
+    const linker = open({ queueMax: 4 });
+    const order: string[] = [];
+    const of = (owner: string, name: string, bytes = bytesOf(`export default '${name}'`)) =>
+      linker.link({ bytes, database: 'db', owner, isReopening: false }).then(
+        () => order.push(name),
+        (error: Error) => order.push(`${name}: ${error.message}`),
+      );
+    const work = [of('ada', 'a1', long), of('ada', 'a2', long)];
+    work.push(...['a3', 'a4', 'a5', 'a6'].map((name) => of('ada', name)));
+    work.push(of('bob', 'b1', long), of('cyd', 'c1'));
+    await Promise.all(work);
+    const full = 'Too many programs wait to be linked. Try again in a moment.';
+    expect(order.slice(0, 2)).toEqual([`a6: ${full}`, `a5: ${full}`]);
+    expect(order.indexOf('c1')).toBeLessThan(order.indexOf('a3'));
+    expect(order).toHaveLength(8);
+  });
+
+  it('[http 6.2] links nothing for somebody who has left, nor goes on with it', async () => {
+    const linker = open({ queueMax: 1 });
+    const [first, second] = [new AbortController(), new AbortController()];
+    const of = (signal: AbortSignal) =>
+      linker.link({ bytes: large, database: 'db', owner: 'ada', isReopening: false, signal });
+    const [running, waiting] = [fault(of(first.signal)), fault(of(second.signal))];
+    second.abort();
+    expect(await waiting).toBeInstanceOf(Refusal);
+    // Its place in the queue is free, and the process of the other one as well.
+    const next = link(linker, large);
+    const [pid = 0] = await busy(linker);
+    first.abort();
+    expect(await running).toBeInstanceOf(Refusal);
+    await next;
+    expect(linker.processIds).not.toContain(pid);
+    expect(reports).toEqual([]);
+    await expect(of(AbortSignal.abort())).rejects.toThrow(Refusal);
   });
 
   it.runIf(hasProc)(

@@ -38,17 +38,27 @@ export interface LinkRequest {
   readonly bytes: Uint8Array;
   /** Whose program it is, for the operator. */
   readonly database: string;
+  /** With whom it takes turns: those of one owner wait for one another, others do not. */
+  readonly owner: string;
   /**
    * True for a database that reopens: it cannot be turned away, so it is linked first, and never
    * rejected because the queue is full. Few of them start at once. Its callers wait for it, so its
    * linker ranks like a database, and a small one waits for no program that is published.
    */
   readonly isReopening: boolean;
+  /** Aborts when nobody waits for it any more: it gives up its place in the queue. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface Waiting extends LinkRequest {
   readonly resolve: (linked: Uint8Array) => void;
   readonly reject: (error: Error) => void;
+}
+
+/** Of one owner: how many programs are at work, and when its last one began, counted in turns. */
+interface Turns {
+  readonly busy: number;
+  readonly last: number;
 }
 
 const defaultBounds: LinkerBounds = {
@@ -61,8 +71,9 @@ const defaultBounds: LinkerBounds = {
 
 /**
  * Links programs in processes that can be lost (`linker-process.ts`), at most two at once, and a
- * third for a database that reopens; the others wait in order. Programs above the small size use at
- * most one of them, so that small ones never wait for more than small ones.
+ * third for a database that reopens; the others wait. Owners take turns: the next program is of the
+ * one with the fewest at work, then of the one whose last turn is longest ago. Programs above the
+ * small size use at most one process, so that small ones never wait for more than small ones.
  *
  * A process that linked a small program waits for the next one of its purpose, which says how it
  * ranks: starting one takes longer than linking.
@@ -78,6 +89,9 @@ export class Linker {
   #busy = 0;
   #busyLarge = 0;
   #busyReopening = 0;
+  /** Owners with programs that wait or are at work. */
+  readonly #owners = new Map<string, Turns>();
+  #turnCount = 0;
   readonly #recent: RecentLinks;
   readonly #processes = new Set<LinkerProcess>();
   /** Processes that wait for a small program, and the timer that ends each. */
@@ -108,16 +122,49 @@ export class Linker {
     }
     const recent = this.#isSmall(request.bytes) ? this.#recent.find(request.bytes) : undefined;
     if (recent !== undefined) return Promise.resolve(recent);
-    const { queueMax, queueBytesMax } = this.#bounds;
-    const bytes = this.#waitingBytes + request.bytes.length;
-    const isFull = this.#waiting.length >= queueMax || bytes > queueBytesMax;
+    if (request.signal?.aborted === true) return Promise.reject(stoppedRefusal());
     const mustWait = this.#waiting.length > 0 || !this.#hasRoom(request);
-    if (isFull && mustWait && !request.isReopening) return Promise.reject(fullRefusal());
+    const mayWait = request.isReopening || !mustWait || this.#makeRoom(request);
+    if (!mayWait) return Promise.reject(fullRefusal());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...request, resolve, reject });
-      this.#waitingBytes = bytes;
+      const waiting = { ...request, resolve, reject };
+      this.#waiting.push(waiting);
+      this.#waitingBytes += request.bytes.length;
+      const leave = () => this.#refuse(waiting, stoppedRefusal());
+      request.signal?.addEventListener('abort', leave, { once: true });
       this.#next();
     });
+  }
+
+  /** Whether the request can wait: where the queue is full, an owner with more in it gives way. */
+  #makeRoom({ owner, bytes }: LinkRequest): boolean {
+    const { queueMax, queueBytesMax } = this.#bounds;
+    for (;;) {
+      const isLong = this.#waiting.length >= queueMax;
+      if (!isLong && this.#waitingBytes + bytes.length <= queueBytesMax) return true;
+      const weightOf = (one: Pick<LinkRequest, 'bytes'>) => (isLong ? 1 : one.bytes.length);
+      const held = new Map([[owner, weightOf({ bytes })]]);
+      const others = this.#waiting.filter((one) => !one.isReopening);
+      for (const one of others) held.set(one.owner, (held.get(one.owner) ?? 0) + weightOf(one));
+      const most = Math.max(...held.values());
+      const last = others.findLast((one) => held.get(one.owner) === most);
+      if (last === undefined || held.get(owner) === most) return false;
+      this.#refuse(last, fullRefusal());
+    }
+  }
+
+  /** Takes a program from the queue, if it is still there. */
+  #refuse(waiting: Waiting, error: Error): void {
+    if (!this.#take(waiting)) return;
+    waiting.reject(error);
+    this.#forget(waiting);
+  }
+
+  #take(waiting: Waiting): boolean {
+    if (!this.#waiting.includes(waiting)) return false;
+    this.#waiting = this.#waiting.filter((one) => one !== waiting);
+    this.#waitingBytes -= waiting.bytes.length;
+    return true;
   }
 
   /** Ends every process; what waits is rejected. */
@@ -129,16 +176,41 @@ export class Linker {
     for (const linker of this.#processes) this.#discard(linker);
   }
 
-  /** Starts what can start: databases that reopen first, otherwise in order. */
+  /** Starts what can start: databases that reopen first, otherwise by turns. */
   #next(): void {
     for (;;) {
       const ready = this.#waiting.filter((one) => this.#hasRoom(one));
-      const first = ready.find(({ isReopening }) => isReopening) ?? ready[0];
-      if (first === undefined) return;
-      this.#waiting = this.#waiting.filter((one) => one !== first);
-      this.#waitingBytes -= first.bytes.length;
+      const [one, ...others] = ready;
+      if (one === undefined) return;
+      const byTurn = others.reduce((best, next) => (this.#isBefore(next, best) ? next : best), one);
+      const first = ready.find(({ isReopening }) => isReopening) ?? byTurn;
+      this.#take(first);
       void this.#run(first);
     }
+  }
+
+  #isBefore(one: Waiting, other: Waiting): boolean {
+    const [own, others] = [this.#turnsOf(one), this.#turnsOf(other)];
+    return own.busy === others.busy ? own.last < others.last : own.busy < others.busy;
+  }
+
+  #turnsOf({ owner }: LinkRequest): Turns {
+    return this.#owners.get(owner) ?? { busy: 0, last: 0 };
+  }
+
+  /** Counts a turn that begins or ends. */
+  #countTurn(request: LinkRequest, change: 1 | -1): void {
+    const { busy, last } = this.#turnsOf(request);
+    if (change === 1) this.#turnCount += 1;
+    const next = { busy: busy + change, last: change === 1 ? this.#turnCount : last };
+    this.#owners.set(request.owner, next);
+    this.#forget(request);
+  }
+
+  /** Forgets an owner without any program. */
+  #forget(request: LinkRequest): void {
+    const isLeft = this.#waiting.some(({ owner }) => owner === request.owner);
+    if (!isLeft && this.#turnsOf(request).busy === 0) this.#owners.delete(request.owner);
   }
 
   #hasRoom({ bytes, isReopening }: LinkRequest): boolean {
@@ -154,6 +226,7 @@ export class Linker {
     this.#busy += 1;
     this.#busyLarge += large;
     this.#busyReopening += reopening;
+    this.#countTurn(request, 1);
     try {
       request.resolve(await this.#linkNow(request));
     } catch (error) {
@@ -162,6 +235,7 @@ export class Linker {
       this.#busy -= 1;
       this.#busyLarge -= large;
       this.#busyReopening -= reopening;
+      this.#countTurn(request, -1);
       this.#next();
     }
   }
@@ -178,19 +252,26 @@ export class Linker {
       case 'refused':
         throw new ProgramError(answer.message);
       case 'ended':
-        throw this.#isClosed ? stoppedRefusal() : this.#endError(answer.end, request.bytes);
+        throw this.#isClosed || request.signal?.aborted === true
+          ? stoppedRefusal()
+          : this.#endError(answer.end, request.bytes);
     }
   }
 
   async #try(request: LinkRequest): Promise<LinkAnswer> {
-    const linker = await this.#take(request);
+    const linker = await this.#process(request);
+    const { signal } = request;
+    const leave = () => this.#discard(linker);
+    signal?.addEventListener('abort', leave, { once: true });
+    if (signal?.aborted === true) leave();
     const answer = await linker.link(request.bytes);
+    signal?.removeEventListener('abort', leave);
     this.#putBack(linker, request.bytes);
     if (answer.kind === 'ended' && answer.end.cause !== 'closed') this.#tell(request, answer.end);
     return answer;
   }
 
-  async #take({ bytes, isReopening }: LinkRequest): Promise<LinkerProcess> {
+  async #process({ bytes, isReopening }: LinkRequest): Promise<LinkerProcess> {
     const small = this.#isSmall(bytes);
     const published = this.#options.isPrompt === true ? 'prompt' : 'publish';
     const purpose: LinkPurpose = isReopening ? 'opening' : published;

@@ -258,7 +258,7 @@ export class DeployControl {
     // What `down` steps make of rows, they have declared.
     const isDeclared = planBack(definition, earlier, applied).kind === 'declared';
     const losses = isDeclared ? [] : lossesOf(definition, earlier, rowCounts);
-    const plan = await handle.plan(program, true);
+    const plan = await handle.plan(program, { isRollback: true });
     if (plan.kind === 'automatic' && losses.length === 0) return plan;
     const reason = plan.kind === 'manual' ? plan.reason.trim() : '';
     const { deploys } = await this.#options.deploys.of(identity).list();

@@ -53,9 +53,14 @@ export class PlanControl {
   }
 
   /** Plans a publish; reads no rows. */
-  plan(by: HostCaller, database: PlanTarget, program: ProgramSource): Promise<PlanOutcome> {
+  plan(
+    by: HostCaller,
+    database: PlanTarget,
+    program: ProgramSource,
+    signal?: AbortSignal,
+  ): Promise<PlanOutcome> {
     this.#options.access.require(by, database, 'update');
-    return database.handle.plan(program);
+    return database.handle.plan(program, { signal });
   }
 
   /** Carries a publish out that has a plan, on the rows of this moment, and throws it away. */
@@ -68,7 +73,7 @@ export class PlanControl {
     const { access, running } = this.#options;
     access.require(by, database, 'update');
     const { handle, identity } = database;
-    const next = definitionOf(await running.examine(identity, program));
+    const next = definitionOf(await running.examine(identity, program, signal));
     const { definition: old, applied = [] } = await handle.describe();
     const report = await handle.trial(program, signal);
     const { sampledTo } = report;

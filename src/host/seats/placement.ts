@@ -12,9 +12,9 @@ export interface Placement {
   seatsOf(place: DatabasePlace): SeatTaker;
   /**
    * Loads a program where it can do no harm and returns its description. Rejects with `Refusal`
-   * `program.invalid`.
+   * `program.invalid`. `signal` ends it early where nobody waits for it any more.
    */
-  examine(program: ProgramSource, place: ProgramPlace): Promise<Uint8Array>;
+  examine(program: ProgramSource, place: ProgramPlace, signal?: AbortSignal): Promise<Uint8Array>;
   /** After all databases are closed; ends what is still being made or examined. */
   close(): Promise<void>;
 }
@@ -22,6 +22,8 @@ export interface Placement {
 /** Whose program it is, and where it is kept linked; `undefined` = nowhere. */
 export interface ProgramPlace {
   readonly identity: DatabaseIdentity;
+  /** Absent: the database is not there yet. */
+  readonly ownerIdentity?: OwnerIdentity | undefined;
   readonly programs: KeptPrograms | undefined;
 }
 

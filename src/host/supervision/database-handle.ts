@@ -100,7 +100,7 @@ export interface DatabaseHandle {
    */
   live(options: LiveOptions, sink: LiveSink): LiveConnection;
   /** Plans a publish of `program`, or going back to it; runs nothing but its description. */
-  plan(program: ProgramSource, isRollback?: boolean): Promise<PlanOutcome>;
+  plan(program: ProgramSource, wish?: PlanWish): Promise<PlanOutcome>;
   /**
    * Replaces the program and migrates the tables in one transaction; resolves when it is durable.
    * Rejects with `Refusal` and leaves everything as it was when the plan is refused or fails;
@@ -141,6 +141,14 @@ export type ConnectOutcome =
   | { readonly kind: 'connected' }
   /** The words of the module's `client_connected`. */
   | { readonly kind: 'refused'; readonly message: string };
+
+/** Of a plan. */
+export interface PlanWish {
+  /** Whether it goes back to an earlier program. */
+  readonly isRollback?: boolean | undefined;
+  /** Aborts when nobody waits for it any more. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /** Follows an update. */
 export interface UpdateWatch {

@@ -59,6 +59,7 @@ import type {
   DatabaseDescription,
   DatabaseHandle,
   PlanOutcome,
+  PlanWish,
   PreviewOutcome,
   PreviewRequest,
   ProgramSource,
@@ -299,8 +300,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     return reply.program;
   }
 
-  async plan(program: ProgramSource, isRollback?: boolean): Promise<PlanOutcome> {
-    const examined = await this.#options.examine(program);
+  async plan(program: ProgramSource, { isRollback, signal }: PlanWish = {}): Promise<PlanOutcome> {
+    const examined = await this.#options.examine(program, signal);
     return planProgram(program, await this.describe(), { ...this.#options, examined, isRollback });
   }
 
@@ -325,7 +326,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   async trial(program: ProgramSource, signal?: AbortSignal, back?: boolean): Promise<TrialReport> {
-    await this.#options.examine(program);
+    await this.#options.examine(program, signal);
     return trialReport(this.#cancelable(trialOf(program, back), false, signal));
   }
 

@@ -20,7 +20,7 @@ export interface SupervisionOptions {
   readonly hash: ProgramHash;
   readonly takeSeat: SeatTaker;
   /** Loads a program on a separate worker and returns its description; rejects with `Refusal`. */
-  readonly examine: (program: ProgramSource) => Promise<Uint8Array>;
+  readonly examine: (program: ProgramSource, signal?: AbortSignal) => Promise<Uint8Array>;
   /** Receives the description of the running program, when it may be another one. */
   readonly runs?: (description: DatabaseDescription) => void;
   /** Whether it has schedules, as far as is known without it; absent: it has none. */

@@ -5,7 +5,7 @@ import { ProgramError } from '../../module/runner.ts';
 import type { Report } from '../../node/report-line.ts';
 import { toHex } from '../../values/hex.ts';
 import { identityToHex } from '../../values/identity.ts';
-import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { KeptPlace, KeptPrograms } from '../linking/kept-programs.ts';
 import type { Linker } from '../linking/linker.ts';
 import { linkerVersion } from '../linking/linker-version.ts';
@@ -13,6 +13,8 @@ import type { LinkOutcome } from '../messages/worker-messages.ts';
 
 export interface DatabaseLinkerOptions {
   readonly identity: DatabaseIdentity;
+  /** Absent: of a database that is not there yet. */
+  readonly owner?: OwnerIdentity | undefined;
   /** `undefined`: nothing is kept, as for a database in memory. */
   readonly programs: KeptPrograms | undefined;
   readonly linker: Linker;
@@ -44,19 +46,26 @@ export class DatabaseLinker {
 
   /**
    * For a worker that only examines a program: it need not wait until the program is kept. The next
-   * actor does: it has to have `kept` before. Never rejects.
+   * actor does: it has to have `kept` before. Aborting leaves the queue. Never rejects.
    */
-  async linkAside(bytes: Uint8Array): Promise<{ outcome: LinkOutcome; kept: Promise<void> }> {
-    const outcome = await this.#link(bytes, false);
+  async linkAside(
+    bytes: Uint8Array,
+    signal?: AbortSignal,
+  ): Promise<{ outcome: LinkOutcome; kept: Promise<void> }> {
+    const outcome = await this.#link(bytes, false, signal);
     // The outcome is transferred to the worker while a copy is written.
     const kept = outcome.kind === 'linked' ? this.#keep(new Uint8Array(outcome.bytes)) : undefined;
     return { outcome, kept: kept ?? Promise.resolve() };
   }
 
-  async #link(bytes: Uint8Array, isReopening: boolean): Promise<LinkOutcome> {
-    const database = identityToHex(this.#options.identity);
+  async #link(bytes: Uint8Array, isReopening: boolean, signal?: AbortSignal): Promise<LinkOutcome> {
+    const { identity, owner = identity, linker } = this.#options;
+    const database = identityToHex(identity);
     try {
-      const linked = await this.#options.linker.link({ bytes, database, isReopening });
+      const linked = await linker.link({
+        ...{ bytes, database, isReopening, signal },
+        owner: identityToHex(owner),
+      });
       return { kind: 'linked', bytes: linked };
     } catch (error) {
       if (error instanceof Refusal) return { kind: 'refused', body: error.body };

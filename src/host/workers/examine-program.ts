@@ -20,6 +20,7 @@ export async function examineProgram(
   program: ProgramSource,
   identity: DatabaseIdentity,
   options: Options,
+  signal?: AbortSignal,
 ): Promise<Uint8Array | PlainEnd> {
   const { budget, linker, startWorker } = options;
   const task = { kind: 'examine', program } as const;
@@ -27,7 +28,7 @@ export async function examineProgram(
   const state = { storage: {}, schedulesPaused: true };
   const start = actorStart({ task, identity, kept: linker.kept, ...nothing, ...state }, budget);
   return new Promise((resolve, reject) => {
-    const examination = new Examination(options, program, resolve);
+    const examination = new Examination(options, { program, signal }, resolve);
     startWorker(start, { budget, lastTicket: noTicket }, examination).then(
       (worker) => examination.begin(worker),
       reject,
@@ -35,9 +36,16 @@ export async function examineProgram(
   });
 }
 
+interface Wanted {
+  readonly program: ProgramSource;
+  /** Aborted when nobody waits for it any more. */
+  readonly signal: AbortSignal | undefined;
+}
+
 class Examination {
   readonly #options: Options;
   readonly #resolve: (outcome: Uint8Array | PlainEnd) => void;
+  readonly #signal: AbortSignal | undefined;
   #worker: Worker | undefined;
   #watched: Watched | undefined;
   #outcome: Uint8Array | PlainEnd | undefined;
@@ -51,13 +59,14 @@ class Examination {
 
   constructor(
     options: Options,
-    program: ProgramSource,
+    { program, signal }: Wanted,
     resolve: (outcome: Uint8Array | PlainEnd) => void,
   ) {
     this.#options = options;
     this.#program = program;
     this.#resolve = resolve;
-    if (program.kind === 'js') this.#ahead = options.linker.linkAside(program.bytes);
+    this.#signal = signal;
+    if (program.kind === 'js') this.#ahead = options.linker.linkAside(program.bytes, signal);
   }
 
   begin(worker: Worker): void {
@@ -78,7 +87,15 @@ class Examination {
       },
     };
     this.#options.watchdog.add(this.#watched);
+    this.#signal?.addEventListener('abort', this.#leave, { once: true });
+    if (this.#signal?.aborted === true) this.#leave();
   }
+
+  /** Nobody waits for it any more. */
+  readonly #leave = () => {
+    this.#outcome ??= { cause: 'closed', message: 'it was abandoned', running: undefined };
+    this.#worker?.terminate();
+  };
 
   async message(message: FromWorker): Promise<void> {
     if (message.kind === 'examined') {
@@ -110,10 +127,11 @@ class Examination {
     const ahead = this.#ahead;
     this.#ahead = undefined;
     if (ahead !== undefined && sameBytes(bytes, this.#program.bytes)) return ahead;
-    return this.#options.linker.linkAside(bytes);
+    return this.#options.linker.linkAside(bytes, this.#signal);
   }
 
   ended(death: WorkerDeath | undefined): void {
+    this.#signal?.removeEventListener('abort', this.#leave);
     if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
     const unknown = { cause: 'died', message: 'the worker ended' } as const;
     const outcome = this.#outcome ?? { ...(death ?? unknown), running: undefined };

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../database/clock.ts';
+import { stoppedRefusal } from '../../database/outcome.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import { machineAlarms } from '../../node/machine-alarm.ts';
 import type { Report } from '../../node/report-line.ts';
@@ -73,12 +74,12 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   const snapshotThread = new SnapshotThread();
   const lanes = { places, startLane: laneThreads({ budget, watchdog, outbound, env }) };
   const startProcess = processWorkers(starter, { places, outbound, env });
-  const sharedBy = ({ identity, programs }: ProgramPlace) => ({
+  const sharedBy = ({ identity, ownerIdentity, programs }: ProgramPlace) => ({
     budget,
     watchdog,
     gate,
     snapshotPlaces,
-    linker: new DatabaseLinker({ identity, programs, linker, report }),
+    linker: new DatabaseLinker({ identity, owner: ownerIdentity, programs, linker, report }),
     ...(isolationOf(identity) === 'process'
       ? { startWorker: startProcess }
       : { startWorker: startThread, lanes, snapshotThread }),
@@ -91,12 +92,13 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
         new WorkerSeat({ ...sharedBy(place), ...own }, start, events);
       return place.directory === undefined ? forgetful(take) : take;
     },
-    async examine(program, place) {
+    async examine(program, place, signal) {
       const shared = sharedBy(place);
       const isThread = spare !== undefined && shared.startWorker === startThread;
       const around = isThread ? { ...shared, startWorker: spare.start } : shared;
-      const outcome = await examineProgram(program, place.identity, around);
+      const outcome = await examineProgram(program, place.identity, around, signal);
       if (outcome instanceof Uint8Array) return outcome;
+      if (signal?.aborted === true) throw stoppedRefusal();
       if (isOfService(outcome.cause)) {
         const about = { database: identityToHex(place.identity), reason: outcome.cause };
         const message = `A program could not be examined, and its publisher must try again: `;
