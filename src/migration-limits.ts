@@ -19,6 +19,17 @@ export const migrationLimits = {
   migrationLastRowsMax: 256,
   /** Rows that break a unique constraint of the new tables, after which it is given up. */
   migrationConflictsMax: 10_000,
+  /** While nobody is served: a whole migration, or a trial with its way back. */
+  migrationStandstillMillisMax: 120_000,
+  /** Rows that one stage makes, and between how many of them it looks whether to go on. */
+  migrationMadeRowsMax: 100_000_000,
+  migrationLookRows: 4_096,
+  /** The tables of one stage take that much, or so many times what they are made from. */
+  migrationMadeBytesMin: 512 * mebibyte,
+  migrationMadeBytesFactor: 16,
+  /** It is given up when less memory is free, which it looks up each time it has made so much. */
+  migrationFreeBytesMin: 128 * mebibyte,
+  migrationMeasuredBytes: 16 * mebibyte,
   /** Rows of one staged record, and rows that a migration made in its own record. */
   migrationStagedBytes: mebibyte,
   migrationInlineBytes: 8 * mebibyte,

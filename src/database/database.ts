@@ -190,7 +190,8 @@ export class Database {
   /** Bytes that reads hold in addition to the tables; none of them belong to the module. */
   get statementBytes(): number {
     const uncounted = this.#longReads.count * limits.sqlUncountedBytes;
-    return this.#core.statementMemory.bytes + uncounted + this.#snapshots.bufferBytes;
+    const beside = this.#snapshots.bufferBytes + this.#updates.madeBytes;
+    return this.#core.statementMemory.bytes + uncounted + beside;
   }
 
   /** Watched live queries, their memory, the memory of reads, and counters since the start. */

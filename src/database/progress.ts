@@ -25,6 +25,8 @@ export interface Progress {
   writing(ticket: Ticket): void;
   /** True if the owner has sent something that was not taken yet. Absent: nobody knows. */
   isAwaited?(): boolean;
+  /** True if the owner wants no result of this update any more. Absent: nobody knows. */
+  isAbandoned?(ticket: Ticket): boolean;
   /** None of the other steps is under way. */
   resting(): void;
 }

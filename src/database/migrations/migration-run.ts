@@ -11,6 +11,7 @@ import { asCaller } from '../../values/identity-roles.ts';
 import type { DatabaseCore } from '../core.ts';
 import { Refusal, refusal } from '../outcome.ts';
 import { type PreparedMigration, preparedMigration } from './prepared-migration.ts';
+import { type MadeRows, RunBounds } from './run-bounds.ts';
 import { StageProgram } from './stage-program.ts';
 import { NeedsStandstill, StageRows, type StageRowsOptions } from './stage-rows.ts';
 import { StagedWriter } from './staged-writer.ts';
@@ -26,6 +27,8 @@ export interface MigrationRunOptions
   readonly calling: () => void;
   /** True if nothing is to be swapped in, so that nothing is logged. */
   readonly isTrial?: boolean;
+  /** Absent: it has bounds of its own, and nobody abandons it. */
+  readonly bounds?: RunBounds;
   /** What it begins with, if not with the tables that serve. */
   readonly made?: MadeTables;
 }
@@ -50,6 +53,7 @@ export class MigrationRun {
   readonly rowCount: number;
   readonly #core: DatabaseCore;
   readonly #options: MigrationRunOptions;
+  readonly #bounds: RunBounds;
   #rows: StageRows | undefined;
   #writer: StagedWriter | undefined;
   /** Rows that the program takes at once, so that a batch is a part of a slice. */
@@ -60,6 +64,7 @@ export class MigrationRun {
   constructor(core: DatabaseCore, options: MigrationRunOptions) {
     this.#core = core;
     this.#options = options;
+    this.#bounds = options.bounds ?? new RunBounds(core);
     this.#batchRows = Math.min(firstBatchRows, core.migrationSizes.batchRows);
     this.rowCount = rewrittenRows(this.#store, this.#firstStage);
   }
@@ -102,7 +107,7 @@ export class MigrationRun {
     const program = new StageProgram(runner, stage, timestampMicros, calling);
     const rest: StageRowsOptions = {
       ...{ stage, before: store, catalog, program, samples, isOnline: true },
-      grown: (rowBytes) => this.#requireQuota(rowBytes),
+      grown: (made) => this.#grown(made),
       log: this.#writer,
     };
     this.#rows = new StageRows(rest);
@@ -159,10 +164,13 @@ export class MigrationRun {
 
   /** Like `complete`, but returns the tables that were made. */
   finish(): Workshop {
-    const { plan, made } = this.#options;
-    const workshop = this.#workshopOver(made?.renewed() ?? this.#core.store);
-    for (const stage of plan.stages) this.#complete(workshop, stage);
-    return workshop;
+    return this.#bounds.inStandstill(() => {
+      const { plan, made } = this.#options;
+      const workshop = this.#workshopOver(made?.renewed() ?? this.#core.store);
+      for (const stage of plan.stages) this.#complete(workshop, stage);
+      this.#bounds.look();
+      return workshop;
+    });
   }
 
   /**
@@ -184,11 +192,16 @@ export class MigrationRun {
       ...{ serving, runner, calling, samples, onAssertion, goesOn: goesOn ?? false },
       ...{ owner: asCaller(owner), nowMicros: timestampMicros, millisMax: statementMillisMax },
       now: () => clock.monotonicMillis(),
-      grown: (rowBytes) => this.#requireQuota(rowBytes),
+      ...{ grown: (made) => this.#grown(made), look: () => this.#bounds.look() },
     });
   }
 
   /** Rows that are too many are not made to the end. */
+  #grown(made: MadeRows): void {
+    this.#bounds.grown(made);
+    this.#requireQuota(made.rowBytes);
+  }
+
   #requireQuota(rowBytes: number): void {
     const fault = this.#core.quota.faultOfRows(this.#core, rowBytes);
     if (fault === undefined) return;
@@ -197,8 +210,7 @@ export class MigrationRun {
 
   #complete(workshop: Workshop, stage: PlannedStage): void {
     const online = stage === this.#firstStage ? this.#takeOnline() : undefined;
-    const rows = online ?? workshop.rowsOf(stage);
-    rows.finish();
+    const rows = online ?? this.#takeAll(workshop.rowsOf(stage));
     const catalog = catalogOfStage(stage, workshop.store.catalog);
     workshop.complete(stage, rows, catalog, online !== undefined);
     this.#completed = rows;
@@ -209,7 +221,7 @@ export class MigrationRun {
     const rows = this.#rows;
     if (rows === undefined) return undefined;
     try {
-      rows.finish();
+      this.#takeAll(rows);
       this.#writer?.flush();
       return rows;
     } catch (error) {
@@ -220,12 +232,27 @@ export class MigrationRun {
     }
   }
 
+  /** What is left, in batches between which it looks whether to go on. */
+  #takeAll(rows: StageRows): StageRows {
+    const { clock, migrationSizes } = this.#core;
+    let at = clock.monotonicMillis();
+    while (rows.step(this.#batchRows)) {
+      const now = clock.monotonicMillis();
+      this.#pace(now - at, Math.max(migrationSizes.sliceMillis, standstillPaceMillis));
+      at = now;
+    }
+    rows.requireWhole();
+    return rows;
+  }
+
   get #firstStage(): PlannedStage {
     return present(this.#options.plan.stages[0], 'the first stage of a migration');
   }
 }
 
 const firstBatchRows = 32;
+/** While writers are stopped, a batch takes a part of that. */
+const standstillPaceMillis = 50;
 
 function rewrittenRows(store: Store, { tables }: PlannedStage): number {
   return tables.reduce((sum, table) => {

@@ -1,4 +1,4 @@
-import { present } from '../../assert.ts';
+import { assert, present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import type { MigratedRows, MigrationOutcome } from '../../module/migration-call.ts';
 import type { Catalog } from '../../schema/catalog.ts';
@@ -12,6 +12,7 @@ import { continueSequences, oldSpec, sharedTable } from '../../store/table-copie
 import { vectorFaultOf } from '../../store/vector-column.ts';
 import { migrationConflict, stepFailure } from './migration-failure.ts';
 import { type RowBatch, RowSource } from './row-source.ts';
+import type { MadeRows } from './run-bounds.ts';
 import type { StageProgram } from './stage-program.ts';
 
 /** Receives what happens to the rows of the tables that are being filled. */
@@ -38,8 +39,8 @@ export interface StageRowsOptions {
   readonly log?: DraftLog | undefined;
   /** Receives what a few rows of each table give. */
   readonly samples?: RowSamples | undefined;
-  /** Called with the bytes of the rows that were made so far; throws where they are too many. */
-  readonly grown?: ((rowBytes: number) => void) | undefined;
+  /** Called again and again with what was made so far; throws where that is too much. */
+  readonly grown: (made: MadeRows) => void;
   /** True if commits come in between, so that what a row gives must depend on nothing else. */
   readonly isOnline: boolean;
 }
@@ -58,6 +59,9 @@ export class StageRows {
   readonly #draftByName: ReadonlyMap<string, DraftTable>;
   #old: { readonly offset: number; readonly store: Store } | undefined;
   #at = 0;
+  readonly #fromBytes: number;
+  /** Rows that it may take until it looks whether to go on. */
+  #untilLook: number = limits.migrationLookRows;
 
   constructor(options: StageRowsOptions) {
     this.#options = options;
@@ -84,6 +88,7 @@ export class StageRows {
     this.drafts = drafts;
     this.#draftByName = byName;
     this.rowCount = sources.reduce((sum, { table }) => sum + table.rowCount, 0);
+    this.#fromBytes = sources.reduce((sum, { table }) => sum + table.memory().totalBytes, 0);
   }
 
   /** Rows that wait because commits changed them. */
@@ -115,9 +120,9 @@ export class StageRows {
     return false;
   }
 
-  /** Takes everything that is left, and requires that no constraint is broken. */
-  finish(): void {
-    while (this.step(limits.migrationBatchRows));
+  /** Requires that nothing is left, and that no constraint is broken. */
+  requireWhole(): void {
+    assert(this.isRead && this.backlog === 0, 'all rows of a stage are taken');
     const conflict = this.#conflict();
     if (conflict.conflicts.length > 0) throw conflict;
   }
@@ -128,20 +133,28 @@ export class StageRows {
   }
 
   #take(batch: RowBatch): void {
-    const { program, samples, grown, isOnline } = this.#options;
+    const { program, samples, isOnline } = this.#options;
     const { table, bytes, starts } = batch;
     const outcome = program.rows(table.spec.name, bytes, starts.length, this.#oldStore());
     if (outcome.kind === 'failed') throw this.#failure(batch, outcome);
     if (outcome.hasRead && isOnline) throw new NeedsStandstill();
     for (const [name, rows] of outcome.tables) this.#takeRows(batch, name, rows);
-    grown?.(this.#rowBytes());
+    this.#look();
     if (!batch.isGone) this.done += starts.length;
     if (samples?.wants(table.spec.name) === true) this.#sample(batch, samples);
     if ([...this.drafts.values()].some(({ isHopeless }) => isHopeless)) throw this.#conflict();
   }
 
-  #rowBytes(): number {
-    return [...this.drafts.values()].reduce((sum, { table }) => sum + table.heap.usedBytes, 0);
+  #look(): void {
+    const made = { rowCount: 0, rowBytes: 0, totalBytes: 0, fromBytes: this.#fromBytes };
+    for (const { table } of this.drafts.values()) {
+      const memory = table.memory();
+      made.rowCount += memory.rowCount;
+      made.rowBytes += memory.rowBytes;
+      made.totalBytes += memory.totalBytes;
+    }
+    this.#options.grown(made);
+    this.#untilLook = limits.migrationLookRows;
   }
 
   /** By themselves: of a batch it is not known which row gave what. */
@@ -170,6 +183,7 @@ export class StageRows {
       throw this.#wrong(from, `gave rows for table ${name}, which it does not name`);
     let at = 0;
     for (let left = count; left > 0; left--) {
+      if (--this.#untilLook <= 0) this.#look();
       const end = draft.table.shape.endOfRow(rows, at, rows.length);
       if (end < 0) throw this.#wrong(from, `gave bytes that are no row of table ${name}`);
       if (isGone) this.#remove(from, draft, rows, at, end - at);

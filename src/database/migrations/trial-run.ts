@@ -4,6 +4,7 @@ import type { DatabaseCore } from '../core.ts';
 import type { TrialReport } from '../trial-report.ts';
 import { type ProgramUpdate, runOptionsOf, type TriedUpdate } from '../update-program.ts';
 import { MigrationRun } from './migration-run.ts';
+import type { RunBounds } from './run-bounds.ts';
 import { Trial } from './trial.ts';
 import { WayBack, wayBackFrom } from './way-back.ts';
 import type { Workshop } from './workshop.ts';
@@ -12,6 +13,7 @@ export interface TrialRunOptions {
   readonly tried: TriedUpdate;
   readonly plan: DeclaredPlan;
   readonly update: Pick<ProgramUpdate, 'loaded' | 'timestampMicros' | 'calling'>;
+  readonly bounds: RunBounds;
 }
 
 /**
@@ -30,14 +32,14 @@ export class TrialRun {
   #back: { readonly way: WayBack; readonly report: TrialReport } | undefined;
 
   constructor(core: DatabaseCore, options: TrialRunOptions) {
-    const { tried, plan, update } = options;
+    const { tried, plan, update, bounds } = options;
     const trial = new Trial(core, tried);
     this.#core = core;
     this.#options = options;
     this.#trial = trial;
     this.#forth = new MigrationRun(core, {
       ...runOptionsOf(core, update, plan),
-      ...{ samples: trial, isTrial: true, goesOn: true },
+      ...{ samples: trial, isTrial: true, goesOn: true, bounds },
       onAssertion: (id, text, holds) => trial.asserted(id, text, holds),
     });
   }
@@ -68,17 +70,21 @@ export class TrialRun {
 
   /** Takes what is left. `undefined`: now come the slices of the way back. */
   finish(): TrialReport | undefined {
+    return this.#options.bounds.inStandstill(() => this.#finish());
+  }
+
+  #finish(): TrialReport | undefined {
     const made = this.#made(this.#now);
     if (made instanceof MigrationError) return this.failed(made);
     const back = this.#back;
     if (back !== undefined) return { ...back.report, back: back.way.report({ workshop: made }) };
     const report = this.#trial.report({ workshop: made, ...this.#overQuota(made) }, this.isLarge);
-    const { plan, update } = this.#options;
+    const { plan, update, bounds } = this.#options;
     if (report.failure !== undefined || plan.added.length === 0) return report;
-    const way = wayBackFrom(this.#core, { plan, update, run: this.#forth, workshop: made });
+    const way = wayBackFrom(this.#core, { plan, update, bounds, run: this.#forth, workshop: made });
     if (!(way instanceof WayBack)) return { ...report, back: way };
     this.#back = { way, report };
-    if (!way.isLarge) return this.finish();
+    if (!way.isLarge) return this.#finish();
     this.begin();
     return undefined;
   }

@@ -23,6 +23,7 @@ import {
   tryUpdate,
 } from '../update-program.ts';
 import { MigrationRun, requireMemory } from './migration-run.ts';
+import { cancelledText, RunBounds } from './run-bounds.ts';
 import { NeedsStandstill } from './stage-rows.ts';
 import { Trial } from './trial.ts';
 import { TrialRun } from './trial-run.ts';
@@ -89,6 +90,11 @@ export class Updates {
     return this.#running !== undefined;
   }
 
+  /** Bytes of the tables that are being made. */
+  get madeBytes(): number {
+    return this.#running?.bounds.madeBytes ?? 0;
+  }
+
   /** True if the next turn would do something for it. */
   get hasWork(): boolean {
     if (this.#running === undefined) return false;
@@ -132,7 +138,7 @@ export class Updates {
   start(work: PreparedUpdate, results: TurnResult[]): DatabaseReply | undefined {
     try {
       this.#waiting.delete(work.ticket);
-      const isUnwanted = this.#unwanted.delete(work.ticket);
+      const isUnwanted = this.#unwanted.delete(work.ticket) || this.#isAbandoned(work.ticket);
       if (isUnwanted || this.#running !== undefined) work.loaded.runner.dispose();
       if (isUnwanted) throw refusal('migration.cancelled', cancelledText);
       if (this.#running !== undefined) throw refusal('migration.running', runningText);
@@ -142,9 +148,10 @@ export class Updates {
       const startedAt = this.#core.clock.monotonicMillis();
       const { plan } = allowed;
       if (plan.kind === 'declared') this.#requireMemory(work, plan);
-      const run = plan.kind === 'declared' ? this.#runOf(work, plan) : undefined;
+      const bounds = this.#boundsOf(work);
+      const run = plan.kind === 'declared' ? this.#runOf(work, plan, bounds) : undefined;
       if (run?.isLarge !== true) return this.#apply(allowed, startedAt);
-      return this.#begin({ isTrial: false, work, run, allowed, startedAt });
+      return this.#begin({ isTrial: false, work, run, bounds, allowed, startedAt });
     } catch (error) {
       return refusedReply(error);
     }
@@ -211,8 +218,18 @@ export class Updates {
     return update;
   }
 
-  #runOf(work: PreparedUpdate, plan: DeclaredPlan): MigrationRun {
-    return new MigrationRun(this.#core, runOptionsOf(this.#core, this.#updateOf(work, []), plan));
+  /** Its owner has said so, and the message may still wait until this thread reads messages. */
+  #isAbandoned(ticket: Ticket): boolean {
+    return this.#around.progress.isAbandoned?.(ticket) ?? false;
+  }
+
+  #boundsOf({ ticket }: PreparedUpdate): RunBounds {
+    return new RunBounds(this.#core, () => this.#isAbandoned(ticket));
+  }
+
+  #runOf(work: PreparedUpdate, plan: DeclaredPlan, bounds: RunBounds): MigrationRun {
+    const options = runOptionsOf(this.#core, this.#updateOf(work, []), plan);
+    return new MigrationRun(this.#core, { ...options, bounds });
   }
 
   #requireMemory({ loaded }: PreparedUpdate, plan: DeclaredPlan): void {
@@ -251,8 +268,10 @@ export class Updates {
       return { kind: 'tried', report: new Trial(this.#core, tried).report({}, false) };
     }
     this.#requireMemory(work, plan);
-    const run = new TrialRun(this.#core, { tried, plan, update: this.#updateOf(work, []) });
-    const trying = { work, run, isTrial: true } as const;
+    const bounds = this.#boundsOf(work);
+    const update = this.#updateOf(work, []);
+    const run = new TrialRun(this.#core, { tried, plan, update, bounds });
+    const trying = { work, run, bounds, isTrial: true } as const;
     return run.isLarge ? this.#begin(trying) : this.#tried(trying);
   }
 
@@ -353,6 +372,7 @@ interface ApplyRunning {
   readonly isTrial: false;
   readonly work: PreparedUpdate;
   readonly run: MigrationRun;
+  readonly bounds: RunBounds;
   readonly allowed: AllowedUpdate;
   /** By the monotonic clock. */
   readonly startedAt: number;
@@ -362,6 +382,7 @@ interface TryRunning {
   readonly isTrial: true;
   readonly work: PreparedUpdate;
   readonly run: TrialRun;
+  readonly bounds: RunBounds;
 }
 
 type Running = ApplyRunning | TryRunning;
@@ -379,5 +400,4 @@ function rewrittenRowsOf(store: Store, plan: AllowedUpdate['plan']): number {
 const runningText =
   'Another publish is under way for this database: its migration rewrites rows. ' +
   'Wait for its end, or cancel it';
-const cancelledText = 'The publish was cancelled before its swap. Nothing was changed';
 const stoppedText = 'The database is stopping. Nothing was changed. Publish again';

@@ -12,6 +12,7 @@ import type { ChangedRows, TrialBack } from '../trial-report.ts';
 import type { ProgramUpdate } from '../update-program.ts';
 import { MigrationRun, memoryFault } from './migration-run.ts';
 import { appliedMigrations } from './migration-table.ts';
+import type { RunBounds } from './run-bounds.ts';
 import { Trial } from './trial.ts';
 import type { Workshop } from './workshop.ts';
 
@@ -19,6 +20,7 @@ import type { Workshop } from './workshop.ts';
 export interface MadeByTrial {
   readonly plan: DeclaredPlan;
   readonly run: MigrationRun;
+  readonly bounds: RunBounds;
   readonly workshop: Workshop;
   readonly update: Pick<ProgramUpdate, 'loaded' | 'timestampMicros' | 'calling'>;
 }
@@ -48,7 +50,7 @@ export class WayBack {
   readonly #isOfNow: boolean;
 
   constructor(core: DatabaseCore, made: MadeByTrial, plan: DeclaredPlan) {
-    const { workshop, update } = made;
+    const { workshop, update, bounds } = made;
     const { store } = workshop;
     const isSliced = isByRow(made.plan) && isByRow(plan) && areOwn(workshop, plan);
     const trial = new Trial(core, { plan, broken: nothingBroken }, store);
@@ -57,7 +59,7 @@ export class WayBack {
     this.#trial = trial;
     this.run = new MigrationRun(core, {
       ...{ plan, runner: update.loaded.runner, samples: trial, isTrial: true, goesOn: true },
-      ...{ timestampMicros: update.timestampMicros, calling: update.calling },
+      ...{ timestampMicros: update.timestampMicros, calling: update.calling, bounds },
       onAssertion: (id, text, holds) => trial.asserted(id, text, holds),
       made: { store, renewed: () => (this.isLarge ? made.run.finishAgain().store : store) },
     });

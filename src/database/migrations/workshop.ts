@@ -23,7 +23,9 @@ export interface WorkshopOptions extends Omit<AssertedTables, 'definition' | 'ca
   /** Called before the program's code runs. */
   readonly calling: () => void;
   readonly samples?: StageRowsOptions['samples'];
-  readonly grown?: StageRowsOptions['grown'];
+  readonly grown: StageRowsOptions['grown'];
+  /** Called between steps; throws where it is not to go on. */
+  readonly look: () => void;
   /** Called with each assertion that was tried. */
   readonly onAssertion?: ((id: string, text: string, holds: boolean) => void) | undefined;
   /** True if an assertion that does not hold is no failure. */
@@ -97,8 +99,12 @@ export class Workshop {
     const kind = isStaged ? ('staged' as const) : ('made' as const);
     const made = new Map([...tables.keys()].map((id) => [id, kind]));
     this.states.advance(catalogBefore, catalog, made, defaults);
+    this.#options.look();
     if (stage.whole.some((step) => step.kind === 'run')) this.#copyShared(made);
-    for (const step of stage.whole) this.#whole(stage, step, old);
+    for (const step of stage.whole) {
+      this.#options.look();
+      this.#whole(stage, step, old);
+    }
   }
 
   /** A `run` may write to every table, and what serves must not see that. */
@@ -128,6 +134,7 @@ export class Workshop {
       throw stepFailure(stage, ...failureOf(outcome, 'run'));
     }
     const changes = transaction.commit(true)?.tables ?? [];
+    this.#options.look();
     const own = changes.filter(({ tableId }) => this.#store.table(tableId)?.spec.isEvent === false);
     this.states.change(own);
   }

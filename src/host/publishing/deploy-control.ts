@@ -128,14 +128,16 @@ export class DeployControl {
     { number }: Deploy,
     signal: AbortSignal,
   ): Promise<PlanTrial> {
-    const { access, running } = this.#options;
+    const { access, running, publisher } = this.#options;
     const record = this.#record(identity);
     access.require(by, record, 'update');
     const program = await this.#programOf(record, await this.#chosen(identity, number));
     const { handle } = running.entry(identity);
     const { definition: old, applied = [] } = await handle.describe();
     const earlier = definitionOf(await running.examine(identity, program));
-    const report = await handle.trial(program, signal, true);
+    const report = await publisher.underWay.with(identity, signal, (either) => {
+      return handle.trial(program, either, true);
+    });
     const isDeclared = planBack(old, earlier, applied).kind === 'declared';
     const sampled = (isDeclared && old.migrations[report.sampledTo + 1]?.from) || earlier;
     return { report, old, sampled, back: undefined };

@@ -16,7 +16,7 @@ import type { Publisher } from './publish.ts';
 export interface PlanControlOptions {
   readonly access: Access;
   readonly running: Pick<RunningDatabases, 'examine'>;
-  readonly publisher: Pick<Publisher, 'cancel'>;
+  readonly publisher: Pick<Publisher, 'underWay'>;
 }
 
 export type PlanTarget = DatabaseRecord & { readonly handle: DatabaseHandle };
@@ -70,12 +70,14 @@ export class PlanControl {
     program: ProgramSource,
     signal: AbortSignal,
   ): Promise<PlanTrial> {
-    const { access, running } = this.#options;
+    const { access, running, publisher } = this.#options;
     access.require(by, database, 'update');
     const { handle, identity } = database;
     const next = definitionOf(await running.examine(identity, program, signal));
     const { definition: old, applied = [] } = await handle.describe();
-    const report = await handle.trial(program, signal);
+    const report = await publisher.underWay.with(identity, signal, (either) => {
+      return handle.trial(program, either);
+    });
     const { sampledTo } = report;
     const sampled = (sampledTo < 0 ? undefined : next.migrations[sampledTo + 1]?.from) ?? next;
     if (report.failure !== undefined) return { report, old, sampled, back: undefined };
@@ -91,10 +93,10 @@ export class PlanControl {
     return running.examine(database.identity, await database.handle.program());
   }
 
-  /** Abandons a publish that is under way and not made yet; `false`: there is none. */
+  /** Abandons a publish that is not made yet, and trials of one; `false`: none is under way. */
   cancel(by: HostCaller, database: PlanTarget): boolean {
     this.#options.access.require(by, database, 'update');
-    return this.#options.publisher.cancel(database.identity);
+    return this.#options.publisher.underWay.cancel(database.identity);
   }
 }
 

@@ -36,12 +36,7 @@ import { type RegisteredDatabase, type Registry, registryIdentity } from '../reg
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import type { StagedSite, StaticChoice } from '../sites/site.ts';
 import type { Sites } from '../sites/sites.ts';
-import type {
-  PlannedUpdate,
-  ProgramSource,
-  UpdateOutcome,
-  UpdateWatch,
-} from '../supervision/database-handle.ts';
+import type { PlannedUpdate, ProgramSource } from '../supervision/database-handle.ts';
 import { RecentCalls } from '../supervision/recent-calls.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
 import {
@@ -55,6 +50,7 @@ import {
 import { givenEnv } from './given-env.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { clearsNothingText, type PublishOutcome, type PublishRequest } from './publish-request.ts';
+import { UnderWay } from './under-way.ts';
 
 export interface PublisherOptions {
   readonly registry: Registry;
@@ -106,8 +102,7 @@ export class Publisher {
   readonly #options: PublisherOptions;
   readonly #locks = new KeyedLock<DatabaseIdentity>();
   readonly #historyLocks = new KeyedLock<DatabaseIdentity>();
-  /** Updates that are under way: one for each database. */
-  readonly #underWay = new Map<DatabaseIdentity, AbortController>();
+  readonly underWay = new UnderWay();
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -297,9 +292,11 @@ export class Publisher {
       this.#options.env.replaces(identity);
       const isRollback = order.deploy.kind === 'rolled-back';
       const permission = { policy, token, isRollback };
+      const { signal: given, onProgress } = order.watch ?? {};
       const examining = () => void this.#options.deploys.of(identity).keepRunning();
-      const { figures } = await this.#cancellable(identity, order.watch, (watch) => {
-        return handle.update(program, permission, confirmMillis, { ...watch, examining, planned });
+      const { figures } = await this.underWay.with(identity, given, (signal) => {
+        const watch = { signal, onProgress, examining, planned };
+        return handle.update(program, permission, confirmMillis, watch);
       });
       if (figures !== undefined) counts.updated(identity, figures);
       await values?.done();
@@ -338,28 +335,6 @@ export class Publisher {
     const deploy = await staged.done(commit);
     this.#options.deployed(identity, deploy);
     return deploy;
-  }
-
-  /** Abandons the update that is under way, if its swap is not made yet; `false`: there is none. */
-  cancel(identity: DatabaseIdentity): boolean {
-    const ending = this.#underWay.get(identity);
-    ending?.abort();
-    return ending !== undefined;
-  }
-
-  async #cancellable(
-    identity: DatabaseIdentity,
-    { signal, onProgress }: UpdateWatch = {},
-    update: (watch: UpdateWatch) => Promise<UpdateOutcome>,
-  ): Promise<UpdateOutcome> {
-    const ending = new AbortController();
-    this.#underWay.set(identity, ending);
-    const either = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
-    try {
-      return await update({ signal: either, onProgress });
-    } finally {
-      this.#underWay.delete(identity);
-    }
   }
 
   #stage(

@@ -30,11 +30,15 @@ const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'v
  * 12 the time it was due, likewise
  * 14 lanes that run a procedure
  * 15 messages sent by the gateway, where it shares the memory
+ * 16 tickets of the last four updates of which the gateway wants no result any more; only it writes
+ *    here
  * ```
  */
 export class Board implements Progress {
   readonly buffer: ArrayBufferLike;
   readonly #words: Int32Array;
+  /** Where the next one of the gateway goes. */
+  #abandoned = 0;
 
   constructor(buffer: ArrayBufferLike = new SharedArrayBuffer(boardBytes)) {
     this.buffer = buffer;
@@ -99,6 +103,18 @@ export class Board implements Progress {
 
   isAwaited(): boolean {
     return Atomics.load(this.#words, 15) !== Atomics.load(this.#words, 4);
+  }
+
+  abandon(ticket: Ticket): void {
+    Atomics.store(this.#words, firstAbandoned + this.#abandoned, ticket | 0);
+    this.#abandoned = (this.#abandoned + 1) % abandonedCount;
+  }
+
+  isAbandoned(ticket: Ticket): boolean {
+    for (let at = 0; at < abandonedCount; at++) {
+      if (Atomics.load(this.#words, firstAbandoned + at) === (ticket | 0)) return true;
+    }
+    return false;
   }
 
   holds(bytes: number): void {
@@ -186,7 +202,12 @@ export class Board implements Progress {
   }
 }
 
+const firstAbandoned = 16;
+const abandonedCount = 4;
+
+/** Bytes that an actor writes, before those that the gateway writes. */
+export const actorBoardBytes = 4 * firstAbandoned;
 /** Bytes of a board. */
-export const boardBytes = 64;
+export const boardBytes = actorBoardBytes + 4 * abandonedCount;
 
 const mebibyte = 1024 * 1024;

@@ -29,6 +29,11 @@ import type { OwnEnd } from './own-ends.ts';
 export interface Seat {
   /** Only after `opened`. Requests are run in this order. */
   submit(requests: readonly TicketedRequest[]): void;
+  /**
+   * Nobody wants the result of this update any more: the actor sees that even while it reads no
+   * messages, because it takes rows in one go. Absent: it has no thread of its own.
+   */
+  abandon?(ticket: Ticket): void;
   /** Holds the actor to other limits from now on. */
   setStorage(limits: StorageLimits): void;
   /** Replaces the configuration; calls that run later see this one. */

@@ -235,6 +235,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   #cancel(of: Ticket): void {
     this.#pending.withdraw(of, abandonedRefusal());
     if (this.#pending.find(of) === undefined) return;
+    this.#life.servingSeat?.abandon?.(of);
     this.#cancelBegun(of, 'gone');
   }
 

@@ -33,6 +33,23 @@ describe('the board of a process', () => {
     });
   });
 
+  it('[living 5.8] tells the process which updates nobody wants any more', () => {
+    mirror = new BoardMirror(noTicket);
+    const file = new BoardFile(mirror.descriptor);
+    const isAbandoned = (ticket: number) => file.isAbandoned(ticketNumber(ticket));
+    file.calling(ticketNumber(7));
+    expect(isAbandoned(7)).toBe(false);
+    mirror.abandon(ticketNumber(7));
+    // What the process writes meanwhile does not undo that.
+    file.calling(ticketNumber(8));
+    expect(mirror.board).toMatchObject({ phase: 'calling', running: 8 });
+    expect([isAbandoned(7), isAbandoned(8)]).toEqual([true, false]);
+    for (const ticket of [9, 10, 11]) mirror.abandon(ticketNumber(ticket));
+    expect([7, 8, 9, 10, 11].map(isAbandoned)).toEqual([true, false, true, true, true]);
+    mirror.abandon(ticketNumber(12));
+    expect([7, 12].map(isAbandoned)).toEqual([false, true]);
+  });
+
   it('keeps what it showed last once it is closed', () => {
     mirror = new BoardMirror(noTicket);
     new BoardFile(mirror.descriptor).calling(ticketNumber(7));

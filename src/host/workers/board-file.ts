@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ScheduledMark } from '../../database/schedules/scheduled-mark.ts';
 import type { Ticket } from '../../database/ticket.ts';
-import { Board, boardBytes } from '../seats/board.ts';
+import { actorBoardBytes, Board, boardBytes } from '../seats/board.ts';
 import type { ActorBoard } from './actor.ts';
 
 /**
@@ -87,8 +87,14 @@ export class BoardFile implements ActorBoard {
     this.#write();
   }
 
+  isAbandoned(ticket: Ticket): boolean {
+    const length = boardBytes - actorBoardBytes;
+    fs.readSync(this.#descriptor, this.#bytes, actorBoardBytes, length, actorBoardBytes);
+    return this.#board.isAbandoned(ticket);
+  }
+
   #write(): void {
-    fs.writeSync(this.#descriptor, this.#bytes, 0, boardBytes, 0);
+    fs.writeSync(this.#descriptor, this.#bytes, 0, actorBoardBytes, 0);
   }
 }
 
@@ -115,6 +121,14 @@ export class BoardMirror {
   get board(): Board {
     if (this.#isOpen) fs.readSync(this.#descriptor, this.#bytes, 0, boardBytes, 0);
     return this.#board;
+  }
+
+  /** See `Worker`. */
+  abandon(ticket: Ticket): void {
+    if (!this.#isOpen) return;
+    this.#board.abandon(ticket);
+    const length = boardBytes - actorBoardBytes;
+    fs.writeSync(this.#descriptor, this.#bytes, actorBoardBytes, length, actorBoardBytes);
   }
 
   /** Reads the board a last time, once the process has ended. */

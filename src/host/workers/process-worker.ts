@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import type { Ticket } from '../../database/ticket.ts';
 import { limits, statementBytesMax } from '../../limits.ts';
 import { baseNiceness, canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
 import { endingWithParent } from '../../node/command-wrappers.ts';
@@ -86,6 +87,7 @@ function neverStarted(mirror: BoardMirror, message: string, events: WorkerEvents
   return {
     board: mirror.board,
     send: () => undefined,
+    abandon: () => undefined,
     terminate: () => undefined,
     processorTime: () => undefined,
     setStanding: () => undefined,
@@ -173,6 +175,10 @@ class ProcessWorker implements Worker {
 
   history(task: string, signal: AbortSignal): Promise<string> {
     return this.#lanes.history(task, signal);
+  }
+
+  abandon(ticket: Ticket): void {
+    this.#parts.mirror.abandon(ticket);
   }
 
   terminate(): void {

@@ -75,6 +75,7 @@ export function threadWorker(
       board.sentMessage();
       thread.postMessage(message, transfer);
     },
+    abandon: (ticket) => board.abandon(ticket),
     terminate: () => endThread(thread),
     askMemory: (answer) => askThread(thread, answer),
     processorTime: () => processorTime({ thread: board.systemThreadId }),

@@ -52,6 +52,7 @@ async function endAfter(
       board,
       send: () => undefined,
       processorTime: () => undefined,
+      abandon: () => undefined,
       setStanding: () => undefined,
       terminate: () => {
         isOver = true;

@@ -83,6 +83,8 @@ export class WorkerSeat implements Seat {
   #messagesSent = 0;
   /** Requests whose outcome has not arrived. */
   #outstanding = 0;
+  /** Updates whose outcome has not arrived. */
+  readonly #updates = new Set<Ticket>();
   /** Programs that it can still ask to have linked: it may be controlled by its module. */
   #linksLeft: number = limits.startLinksMax;
   /** When its next scheduled run is due; the alarm then has it watched. */
@@ -119,11 +121,19 @@ export class WorkerSeat implements Seat {
     const last = requests.at(-1);
     if (last === undefined) return;
     this.#outstanding += requests.length;
-    for (const { request } of requests) if (request.kind === 'update') this.#linksLeft += 1;
+    for (const { ticket, request } of requests) {
+      if (request.kind !== 'update') continue;
+      this.#linksLeft += 1;
+      this.#updates.add(ticket);
+    }
     if (last.ticket > this.#lastTicket) this.#lastTicket = last.ticket;
     const batch = encodeRequests(requests);
     this.#send({ kind: 'requests', batch }, buffersOf(batch));
     this.#options.watchdog.wake();
+  }
+
+  abandon(ticket: Ticket): void {
+    if (this.#updates.has(ticket)) this.#worker?.abandon(ticket);
   }
 
   /** While there is no thread yet, the limits are sent with its start. */
@@ -279,7 +289,11 @@ export class WorkerSeat implements Seat {
         return;
       case 'turn': {
         const turn = decodeTurn(message.batch);
-        this.#outstanding -= turn.results.filter(isAnswer).length;
+        for (const result of turn.results) {
+          if (!isAnswer(result)) continue;
+          this.#outstanding -= 1;
+          this.#updates.delete(result.ticket);
+        }
         this.#expect(turn.nextDueMicros);
         events.handOver(turn);
         return;

@@ -21,6 +21,11 @@ export interface Worker {
    * ended. Absent: its process has others for that.
    */
   history?(task: string, signal: AbortSignal): Promise<string>;
+  /**
+   * Tells the actor that nobody wants the result of an update any more, even while it reads no
+   * messages. The last four are known.
+   */
+  abandon(ticket: Ticket): void;
   /** Ends it at once, wherever it is; `ended` follows. */
   terminate(): void;
   /**
