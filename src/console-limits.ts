@@ -4,6 +4,9 @@ export const consoleLimits = {
   consoleFilesMax: 5_000,
   /** Tokens in the user's file beside the current one; the oldest go first. */
   keptTokensMax: 64,
+  /** An answer that a command can do without: how long it may take, and its size. */
+  askedAsideMillisMax: 2_000,
+  askedAsideBytesMax: 65_536,
   /** One-time codes that wait to be used: in all, and of one identity; and how long each counts. */
   consoleCodesMax: 10_000,
   consoleCodesOfOneMax: 8,

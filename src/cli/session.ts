@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { deriveIdentity } from '../auth/identity.ts';
+import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
-import { list, object, string } from '../values/json-shape.ts';
-import { Api, readAnswer } from './api.ts';
+import { JsonError } from '../values/json-error.ts';
+import { list, object, parseAs, string } from '../values/json-shape.ts';
+import { Api } from './api.ts';
 import { type CiToken, readCiToken } from './ci-token.ts';
 import { type RunningDev, runningDev } from './dev/running-dev.ts';
 import { CliError, type Io } from './io.ts';
@@ -232,21 +234,32 @@ async function newIdentity(server: ServerAddress) {
 
 /** The public key of a server; `undefined`: it shows none. */
 async function keyOf(server: ServerAddress): Promise<string | undefined> {
-  try {
-    const answer = await new Api(server, undefined).send('GET', '/v1/identity/public-key');
-    return answer.ok ? (await answer.text()).trim() : undefined;
-  } catch (error) {
-    if (error instanceof CliError) return undefined;
-    throw error;
-  }
+  return (await askedAside(server, '/v1/identity/public-key'))?.trim();
 }
 
 /** Whether a service has the setting `development`. */
 async function isForDevelopment(server: ServerAddress): Promise<boolean> {
-  const answer = await new Api(server, undefined).send('GET', '/v1/service');
-  if (!answer.ok) return false;
-  const { features } = readAnswer(await answer.text(), object({ features: list(string) }));
-  return features.includes('development');
+  const text = await askedAside(server, '/v1/service');
+  if (text === undefined) return false;
+  try {
+    return parseAs(text, object({ features: list(string) })).features.includes('development');
+  } catch (error) {
+    if (error instanceof JsonError) return false;
+    throw error;
+  }
+}
+
+/** What is good to know, but without which a command goes on; `undefined`: no answer in time. */
+async function askedAside(server: ServerAddress, where: string): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(limits.askedAsideMillisMax);
+  const answerBytesMax = limits.askedAsideBytesMax;
+  try {
+    const answer = await new Api(server, undefined).send('GET', where, { signal, answerBytesMax });
+    return answer.ok ? await answer.text() : undefined;
+  } catch (error) {
+    if (error instanceof CliError || signal.aborted) return undefined;
+    throw error;
+  }
 }
 
 /** Whether a server accepts a token. */
