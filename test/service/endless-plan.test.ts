@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processTreeBytes } from '../../src/node/process-memory.ts';
 import { figureOf } from './figure.ts';
 import { MigratedModules } from './migrated-module.ts';
 import { type Answer, type Person, Running } from './running.ts';
@@ -41,6 +42,9 @@ beforeAll(async () => {
   backwards = await modules.build(after, [{ steps, down, from: first }]);
 }, 200_000);
 afterAll(() => modules?.remove());
+
+/** The test's process, which has the service, and those of databases. */
+const memoryOfService = () => processTreeBytes(process.pid) ?? 0;
 
 const isolations = ['thread', 'process'] as const;
 
@@ -128,6 +132,23 @@ describe.each(isolations)('a migration without end in a %s', { timeout: 300_000 
     leaving.abort();
     await expect(left).rejects.toThrow('abort');
     await expectAsBefore(waitingAgain);
+  });
+
+  it('[living 5.7] ends it by itself when it made too much, and frees the memory', async () => {
+    const before = memoryOfService();
+    const answer = await trial(next);
+    const { failure } = JSON.parse(await answer.text()).AutoMigrate.trial;
+    expect(failure).toMatch(/The tables that it makes take more than 512.* MiB, and those/);
+    await expectAsBefore({ answer: running.call('endless', 'fill', [0]) });
+    // Twice of what one attempt has made would not be free.
+    const again = await trial(next);
+    expect(await again.text()).toContain('take more than 512');
+    const isFree = async () => {
+      await running.call('endless', 'fill', [0]);
+      return memoryOfService() - before < 800 * 2 ** 20;
+    };
+    await expect.poll(isFree, { timeout: 60_000 }).toBe(true);
+    await expectAsBefore({ answer: running.call('endless', 'fill', [0]) });
   });
 
   it('[living 5.7] ends it at the quota of the database', async () => {

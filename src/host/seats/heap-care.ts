@@ -56,8 +56,13 @@ export class HeapCare {
       use.bufferBytes >= this.#collected.bufferBytes + bufferBytesMax / 4;
     if (isRecent && !hasGrown) return undefined;
     this.#collect();
-    this.#collectedAt = performance.now();
     this.#collected = this.#use();
+    // Buffers without an owner are freed beside the program, and count until the next collection.
+    if (this.#beyond(this.#collected) === 'buffers') {
+      this.#collect();
+      this.#collected = this.#use();
+    }
+    this.#collectedAt = performance.now();
     return this.#beyond(this.#collected);
   }
 
