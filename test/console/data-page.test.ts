@@ -225,6 +225,27 @@ describe.skipIf(!hasChromium)('the page of data', () => {
     visitor.expectNoTroubles();
   });
 
+  it('[console 2.2] shows values whole in the open row, and writes variants without a value', async () => {
+    const visitor = await stage.visit('db/market/data?table=oddity&row=1');
+    const { page } = visitor;
+    const panel = page.getByRole('dialog', { name: 'oddity 1' });
+    const field = (name: string) => panel.getByRole('region', { name, exact: true });
+    await field('pause').getByText('1 h 30 min (5400000000 µs)').waitFor();
+    await field('bytes').getByText('0x726f756e64').waitFor();
+    await visitor.go('db/market/data?table=oddity');
+    await expect.poll(() => texts(visitor, 1)).toContain('text(round)');
+    await page.getByRole('gridcell', { name: 'text(round)' }).dblclick();
+    await page.getByLabel('shape, union').selectOption('nothing');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Review' }).click();
+    const review = page.getByRole('dialog', { name: 'Changes of oddity' });
+    await review.getByText("UPDATE oddity SET shape = 'nothing' WHERE id = 1;").waitFor();
+    await review.getByText('1 updated').waitFor();
+    await page.getByRole('button', { name: 'Go on editing' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    visitor.expectNoTroubles();
+  });
+
   it('[console 2.2] says what is empty, unknown and forbidden', async () => {
     const owner = await stage.visit('db/market/data?table=empty');
     await owner.page.getByText('empty has no rows').waitFor();

@@ -18,7 +18,9 @@ export function whyNoLiteral(type: ValueType): string | null {
     case 'unit':
       return 'SQL has no literal for objects: call a reducer that writes it.';
     case 'sum':
-      return isEnum(type) ? null : 'SQL has no literal for variants with a value: call a reducer.';
+      return unitNames(type).length > 0
+        ? null
+        : 'SQL has no literal for variants with a value: call a reducer.';
     case 'array': {
       const { kind } = type.item();
       if (kind === 'integer' || kind === 'float') return null;
@@ -108,9 +110,15 @@ function timestamp(text: string): Literal {
 }
 
 function variant(type: ValueType & { readonly kind: 'sum' }, text: string): Literal {
-  const names = type.variants().map(({ name }) => name);
-  if (isEnum(type) && names.includes(text)) return literal(quoteText(text));
+  const names = unitNames(type);
+  if (names.includes(text)) return literal(quoteText(text));
   return wrong(whyNoLiteral(type) ?? `One of ${names.join(', ')}.`);
+}
+
+/** The variants that a literal names: those without a value. */
+export function unitNames(type: ValueType): readonly string[] {
+  if (type.kind !== 'sum') return [];
+  return type.variants().flatMap((each) => (each.type.kind === 'unit' ? [each.name] : []));
 }
 
 /** Types of which two values can be compared, and rows put in order. */

@@ -47,6 +47,9 @@ export function ChangeBar({ database, table, set, onChange, onApplied }: ChangeB
   );
 }
 
+const changedText =
+  'Rows changed since the preview; nothing was written. Below is what the changes come to now.';
+
 interface ReviewProps extends ChangeBarProps {
   readonly onClose: () => void;
 }
@@ -64,7 +67,7 @@ function Review({ database, table, set, onChange, onClose, onApplied }: ReviewPr
     try {
       taken();
       const applied = await applyPreview(database, id);
-      if (applied.kind === 'different') throw new Error(applied.error);
+      if (applied.kind === 'different') throw new Error(changedText);
       say(set.length === 1 ? 'The change is applied' : 'The changes are applied');
       onChange([]);
       onApplied();

@@ -40,8 +40,8 @@ export function RowForm({ table, onInsert, onClose }: RowFormProps) {
     <Dialog title={`New row of ${table.name}`} form="side" onClose={onClose} foot={foot}>
       {impossible.length > 0 && (
         <Notice kind="warn">
-          SQL cannot write {impossible.map(({ name }) => name).join(', ')}. Unless the table has
-          defaults for them, call a reducer that inserts the row.
+          SQL cannot write {impossible.map(({ name }) => name).join(', ')}: without a default in the
+          module, the row is refused. Call a reducer that inserts it.
         </Notice>
       )}
       {table.columns
@@ -50,7 +50,7 @@ export function RowForm({ table, onInsert, onClose }: RowFormProps) {
           <Field
             key={name}
             label={name}
-            note={`${typeName(type)}${table.sequences.includes(name) ? ', counted up from 0' : ''}`}
+            note={`${typeName(type)}${table.sequences.includes(name) ? ', 0 = next number' : ''}`}
             error={faults[name]}
           >
             {(control) => (

@@ -3,7 +3,7 @@ import { Button } from '../../parts/button.tsx';
 import { Copy } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { rowsAsJson } from '../../parts/rows-as-text.ts';
-import { localTime } from '../../parts/times.ts';
+import { durationText, localTime } from '../../parts/times.ts';
 import { microsOf, plainValue, textOfBytes, typedText, visibleText } from '../../parts/values.ts';
 import type { Json } from '../../service/json.ts';
 import { type Field, typeName, type ValueType } from '../../service/types.ts';
@@ -69,7 +69,12 @@ function Values({ fields, columns, row }: Pick<RowPanelProps, 'fields' | 'column
 }
 
 function wholeText(type: ValueType, value: Json | undefined): string {
+  const inner = type.kind === 'option' ? type.some() : type;
   const plain = plainValue(type, value);
+  if (plain !== null && inner.kind === 'bytes') return `0x${String(plain)}`;
+  if (plain !== null && inner.kind === 'duration') {
+    return `${durationText(BigInt(String(plain)))} (${String(plain)} µs)`;
+  }
   if (plain === null) return 'none';
   return typeof plain === 'string' ? plain : JSON.stringify(plain, null, 2);
 }

@@ -1,7 +1,7 @@
 import type { KeyboardEvent } from 'react';
 import { Input, Select, TextArea } from '../../parts/field.tsx';
-import { whyNoLiteral } from '../../service/literals.ts';
-import { isEnum, typeName, type ValueType } from '../../service/types.ts';
+import { unitNames, whyNoLiteral } from '../../service/literals.ts';
+import { typeName, type ValueType } from '../../service/types.ts';
 
 interface ValueInputProps {
   readonly type: ValueType;
@@ -64,7 +64,8 @@ export function ValueInput(props: ValueInputProps) {
 
 function choicesOf(type: ValueType): readonly string[] | null {
   if (type.kind === 'bool') return ['true', 'false'];
-  return type.kind === 'sum' && isEnum(type) ? type.variants().map(({ name }) => name) : null;
+  const names = unitNames(type);
+  return names.length > 0 ? names : null;
 }
 
 function placeholderOf(type: ValueType): string {
