@@ -77,6 +77,9 @@ function redeem(code: string): Promise<NewSession | null> {
   return running;
 }
 
+const oldCodeText =
+  'This sign-in link was used or has expired. Ask for another one: reducerdb console.';
+
 async function redeemOnce(code: string): Promise<NewSession | null> {
   try {
     const made = await redeemCode(code);
@@ -85,8 +88,8 @@ async function redeemOnce(code: string): Promise<NewSession | null> {
     if (!isAsked && !isSame) return made;
     setSession({ kind: 'token', token: made.token });
   } catch (error) {
-    const { message, hint = '' } = serviceErrorOf(error);
-    reportFault(`${message} ${hint}`.trim());
+    const { status, message, hint = '' } = serviceErrorOf(error);
+    reportFault(status === 401 ? oldCodeText : `${message} ${hint}`.trim());
   }
   return null;
 }
