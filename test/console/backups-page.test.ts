@@ -56,6 +56,8 @@ describe.skipIf(!hasChromium)('the page Backups', () => {
     await history.getByRole('button', { name: 'Check all files' }).click();
     const job = panel('Check of all files');
     await job.getByText('done', { exact: true }).waitFor();
+    // Words, not JSON.
+    expect(await job.innerText()).not.toMatch(/[[{]"/);
     await job.locator('dl').waitFor();
     visitor.expectNoTroubles();
   });

@@ -12,7 +12,8 @@ import {
   takeSnapshot,
   verifyFiles,
 } from '../../service/backups.ts';
-import { useLoad } from '../../service/load.ts';
+import type { ServiceError } from '../../service/http.ts';
+import { serviceErrorOf, useLoad } from '../../service/load.ts';
 import { useDatabase } from '../../shell/database-context.tsx';
 import { useParam } from '../../shell/router.tsx';
 import styles from './backups.module.css';
@@ -29,8 +30,13 @@ export function Page({ database }: { readonly database: string }) {
     everyMillis,
   });
   /** Starts a job, and shows it. */
-  const start: Start = (work, what) => {
-    return work().then(setJob, (error: unknown) => complain(`${what} did not begin`, error));
+  const start: Start = async (work) => {
+    try {
+      setJob(await work());
+      return null;
+    } catch (error) {
+      return serviceErrorOf(error);
+    }
   };
   return (
     <PageFrame
@@ -47,26 +53,29 @@ export function Page({ database }: { readonly database: string }) {
   );
 }
 
-export type Start = (work: () => Promise<string>, what: string) => Promise<void>;
+/** Gives why the job did not begin, if it did not. */
+export type Start = (work: () => Promise<string>) => Promise<ServiceError | null>;
 
 function HistoryActions({ start }: { readonly start: Start }) {
   const { database, whyNot } = useDatabase();
   const [isDeep, setDeep] = useState(false);
   const [busy, setBusy] = useState('');
   const off = whyNot('maintain');
-  const begin = (what: string, work: () => Promise<string>) => {
+  const begin = async (what: string, work: () => Promise<string>) => {
     setBusy(what);
-    start(work, what).finally(() => setBusy(''));
+    const error = await start(work);
+    if (error !== null) complain(`${what} did not begin`, error);
+    setBusy('');
   };
   return (
     <>
-      <Switch label="replay the log" isOn={isDeep} onChange={setDeep} />
+      <Switch label="also replay the log (slower)" isOn={isDeep} onChange={setDeep} />
       <Button
         size="small"
         icon="check"
         off={off}
         isBusy={busy === 'The check'}
-        onClick={() => begin('The check', () => verifyFiles(database, isDeep))}
+        onClick={() => void begin('The check', () => verifyFiles(database, isDeep))}
       >
         Check all files
       </Button>
@@ -75,7 +84,7 @@ function HistoryActions({ start }: { readonly start: Start }) {
         icon="archive"
         off={off}
         isBusy={busy === 'The snapshot'}
-        onClick={() => begin('The snapshot', () => takeSnapshot(database))}
+        onClick={() => void begin('The snapshot', () => takeSnapshot(database))}
       >
         Take a snapshot
       </Button>
@@ -87,7 +96,7 @@ const settingNames: Readonly<Record<string, string>> = {
   keep: 'Kept for',
   'keep-bytes': 'Kept up to',
   'keep-commits': 'Kept commits',
-  'on-low-disk': 'On a low disk',
+  'on-low-disk': 'When the disk fills up',
 };
 
 const bytesNames: Readonly<Record<string, string>> = {
@@ -123,7 +132,7 @@ function History({ of }: { readonly of: HistoryStatus }) {
             ['Snapshots', countText(of.snapshots)],
             ['Newest snapshot', newest === null ? 'none' : `of commit ${countText(newest.offset)}`],
             ...(newest === null ? [] : [['Taken', agoOf(newest.millis)] as const]),
-            ['Log since', bytesText(of.logBytesSince)],
+            ['Log since that snapshot', bytesText(of.logBytesSince)],
             ...of.settings.map(([name, value]) => {
               return [settingNames[name] ?? name, settingText(name, value)] as const;
             }),
@@ -163,6 +172,7 @@ function agoOf(millis: number) {
 
 function settingText(name: string, value: string | number | null): string {
   if (value === null) return 'any number';
+  if (value === 'shrink') return 'old history is removed early';
   if (typeof value === 'number')
     return name.endsWith('bytes') ? bytesText(value) : countText(value);
   return value;

@@ -6,7 +6,7 @@ import { Facts, Panel } from '../../parts/page.tsx';
 import { Notice, WhenLoaded } from '../../parts/state.tsx';
 import { complain } from '../../parts/toast.tsx';
 import { cancelJob, type Job, readJob } from '../../service/jobs.ts';
-import type { Json } from '../../service/json.ts';
+import { isObject, type Json } from '../../service/json.ts';
 import { useLoad } from '../../service/load.ts';
 import styles from './backups.module.css';
 
@@ -89,6 +89,11 @@ function wordsOf(name: string): string {
 function shown(name: string, value: Json): string {
   if (typeof value === 'number') return /bytes/i.test(name) ? bytesText(value) : countText(value);
   if (typeof value === 'string') return value;
-  if (Array.isArray(value) && value.length === 0) return 'none';
-  return JSON.stringify(value);
+  if (Array.isArray(value)) {
+    const items: readonly Json[] = value;
+    return items.length === 0 ? 'none' : items.map((item) => shown('', item)).join('; ');
+  }
+  if (!isObject(value)) return JSON.stringify(value);
+  const parts = Object.entries(value).map(([part, one]) => `${wordsOf(part)}: ${shown(part, one)}`);
+  return parts.join(', ');
 }

@@ -8,6 +8,7 @@ import { Empty, Failure, Loading, Notice } from '../../parts/state.tsx';
 import { Table, type TableColumn } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { type Backup, backUp, readBackups } from '../../service/backups.ts';
+import type { ServiceError } from '../../service/http.ts';
 import { useLoad } from '../../service/load.ts';
 import { useDatabase } from '../../shell/database-context.tsx';
 import { useParam } from '../../shell/router.tsx';
@@ -23,11 +24,13 @@ export function Repository({ start }: { readonly start: Start }) {
   const [written, setWritten] = useState(repository);
   const [withHistory, setWithHistory] = useState(false);
   const [isBusy, setBusy] = useState(false);
-  const take = () => {
+  const [fault, setFault] = useState<ServiceError | null>(null);
+  const take = async () => {
     setBusy(true);
+    setFault(null);
     setRepository(written);
-    const order = { repository: written, history: withHistory };
-    start(() => backUp(database, order), 'The backup').finally(() => setBusy(false));
+    setFault(await start(() => backUp(database, { repository: written, history: withHistory })));
+    setBusy(false);
   };
   return (
     <Panel title="Backups in a repository">
@@ -52,13 +55,36 @@ export function Repository({ start }: { readonly start: Start }) {
           </Field>
         </div>
         <Button isSubmit>List</Button>
-        <Button kind="accent" icon="archive" off={whyNot('back_up')} isBusy={isBusy} onClick={take}>
+        <Button
+          kind="accent"
+          icon="archive"
+          off={whyNot('back_up')}
+          isBusy={isBusy}
+          onClick={() => void take()}
+        >
           Back up now
         </Button>
         <Switch label="with all of the history" isOn={withHistory} onChange={setWithHistory} />
       </form>
+      {fault !== null && <NotBegun error={fault} />}
       <List repository={repository} />
     </Panel>
+  );
+}
+
+function NotBegun({ error }: { readonly error: ServiceError }) {
+  if (!error.message.includes('(none is)')) {
+    return (
+      <Notice kind="danger" isAlert>
+        The backup did not begin. {error.message} {error.hint}
+      </Notice>
+    );
+  }
+  return (
+    <Notice kind="warn" isAlert>
+      The backup did not begin: this service has no repository. Its operator names one in{' '}
+      <code>config.toml</code> of the data folder, under <code>[repository.NAME]</code>.
+    </Notice>
   );
 }
 
