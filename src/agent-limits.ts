@@ -134,6 +134,9 @@ export const agentLimits = {
   sourcesKeptMax: 4,
   /** Lines at the end of a log among which the reason of a crash is. */
   crashScanLinesMax: 1_000,
+  /** Texts of one definition kept for limited tokens, such as schemas, and their length. */
+  limitedTextsMax: 16,
+  limitedTextsCharactersMax: 16 * mebibyte,
   /** Previews that an agent can still apply: of all callers, and of one. */
   previewsMax: 256,
   callerPreviewsMax: 32,

@@ -87,27 +87,39 @@ export interface PlannedFunction {
  * Names everything that a module exposes to clients. Throws `CodegenError` if two things get the
  * same name.
  */
-export function planBindings(
+export function* planSteps(
   definition: ModuleDefinition,
   { includePrivate }: { readonly includePrivate: boolean },
   scope = rootScope,
-): BindingPlan {
+): Generator<undefined, BindingPlan> {
   const { typespace } = definition;
   const types = planTypes(definition);
+  yield;
   const isShown = (table: TableDefinition) => includePrivate || table.access === 'public';
   const isServed = (view: ViewDefinition) => includePrivate || view.isPublic;
   // No client can read a view with parameters yet.
   const views = definition.views.filter(isReadable);
-  const tables = [
-    ...definition.tables.filter(isShown).map(planTable),
-    ...views.filter(isServed).map((view) => planView(view, definition)),
-  ].sort(byName);
+  const tables: PlannedTable[] = [];
+  for (const table of definition.tables.filter(isShown)) {
+    tables.push(planTable(table));
+    yield;
+  }
+  for (const view of views.filter(isServed)) {
+    tables.push(planView(view, definition));
+    yield;
+  }
+  tables.sort(byName);
   checkDistinct('tables and views', named(tables, 'accessor'));
   checkDistinct('tables and views', named(tables, 'file'));
   const hidden = [
     ...definition.tables.filter((table) => !isShown(table)),
     ...views.filter((view) => !isServed(view)),
   ];
+  const submodules: BindingPlan[] = [];
+  for (const { namespace, module } of definition.submodules) {
+    const within = scopeWithin(scope, namespace);
+    submodules.push(yield* planSteps(module, { includePrivate }, within));
+  }
   return {
     scope,
     typespace,
@@ -117,9 +129,7 @@ export function planBindings(
     tables,
     ...planFunctions(definition, includePrivate),
     skippedTables: hidden.map(({ name }) => scope.prefix + name).sort(),
-    submodules: definition.submodules.map(({ namespace, module }) =>
-      planBindings(module, { includePrivate }, scopeWithin(scope, namespace)),
-    ),
+    submodules,
   };
 }
 

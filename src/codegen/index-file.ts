@@ -20,12 +20,12 @@ import {
 const compatibleVersion = '2.10.1';
 
 /** The file that applications import. */
-export function indexFile(
+export function* indexSteps(
   plan: BindingPlan,
   { style, version }: { readonly style: ImportStyle; readonly version: string },
-): SourceFile {
+): Generator<undefined, SourceFile> {
   const file = new SourceFile('index.ts', style, ['', `// Written by reducerdb ${version}.`]);
-  addDescriptions(file, plan);
+  yield* addDescriptions(file, plan);
   const contexts = [
     ['EventContext', 'EventContextInterface'],
     ['ReducerEventContext', 'ReducerEventContextInterface'],
@@ -45,15 +45,18 @@ export function indexFile(
   return file;
 }
 
-function addDescriptions(file: SourceFile, plan: BindingPlan): void {
+function* addDescriptions(file: SourceFile, plan: BindingPlan): Generator<undefined, void> {
   const plans = allPlans(plan);
   checkConstants(plans);
-  const entries = plans.flatMap((each) =>
-    each.tables.map((table) => {
-      return entryText(each.scope.path + table.accessor, tableText(file, table, each.scope));
-    }),
-  );
+  const entries: string[] = [];
+  for (const { scope, tables } of plans) {
+    for (const table of tables) {
+      entries.push(entryText(scope.path + table.accessor, tableText(file, table, scope)));
+      yield;
+    }
+  }
   file.add(`const tablesSchema = ${file.library('schema')}(${objectText(entries)});`);
+  yield;
   const reducers = plans.flatMap((each) =>
     each.reducers.map((reducer) => reducerText(file, reducer, each.scope)),
   );

@@ -4,11 +4,11 @@ import {
   type BindingPlan,
   type PlannedFunction,
   type PlannedTable,
-  planBindings,
+  planSteps,
 } from './binding-plan.ts';
 import { builderText, columnsText, definitionText, fieldsText } from './builder-text.ts';
 import { importReducer } from './import-reducer.ts';
-import { indexFile } from './index-file.ts';
+import { indexSteps } from './index-file.ts';
 import { checkDistinct, propertyName } from './names.ts';
 import { type ImportStyle, SourceFile } from './source-file.ts';
 import { valueTypeText } from './value-type-text.ts';
@@ -41,12 +41,32 @@ export function typescriptBindings(
   definition: ModuleDefinition,
   options: BindingOptions,
 ): Bindings {
-  const plan = planBindings(definition, options);
+  const steps = bindingSteps(definition, options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Yields every now and then, for callers that have other work. */
+export function* bindingSteps(
+  definition: ModuleDefinition,
+  options: BindingOptions,
+): Generator<undefined, Bindings> {
+  const plan = yield* planSteps(definition, options);
   const plans = allPlans(plan);
-  const files = [
-    { path: 'index.ts', text: indexFile(plan, options).toString() },
-    ...plans.flatMap((each) => filesOf(each, options)),
-  ].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const index = yield* indexSteps(plan, options);
+  yield;
+  const files = [{ path: 'index.ts', text: index.toString() }];
+  for (const each of plans) {
+    for (const file of filesOf(each, options)) {
+      if (file !== undefined) {
+        files.push({ path: each.scope.folder + file.path, text: file.toString() });
+      }
+      yield;
+    }
+  }
+  files.sort((a, b) => (a.path < b.path ? -1 : 1));
   checkDistinct(
     'files',
     files.map(({ path }) => ({ of: path, name: path.toLowerCase() })),
@@ -54,20 +74,20 @@ export function typescriptBindings(
   return { files, skippedTables: plans.flatMap(({ skippedTables }) => skippedTables) };
 }
 
-/** The files of a module or a submodule; those of one folder refer to each other alone. */
-function filesOf(plan: BindingPlan, { style }: BindingOptions): GeneratedFile[] {
-  const files = [
-    typesFile(plan, style),
-    callTypesFile('reducers', plan, style),
-    callTypesFile('procedures', plan, style),
-    ...plan.tables.map((table) => tableFile(table, plan, style)),
-    ...plan.reducers.map((reducer) => reducerFile(reducer, plan, style)),
-    ...plan.procedures.map((procedure) => procedureFile(procedure, plan, style)),
-  ];
-  return files.map((file) => ({ path: plan.scope.folder + file.path, text: file.toString() }));
+/**
+ * The files of a module or a submodule, with pauses in large ones; those of one folder refer to
+ * each other alone.
+ */
+function* filesOf(plan: BindingPlan, { style }: BindingOptions): Generator<SourceFile | undefined> {
+  yield yield* typesSteps(plan, style);
+  yield callTypesFile('reducers', plan, style);
+  yield callTypesFile('procedures', plan, style);
+  for (const table of plan.tables) yield tableFile(table, plan, style);
+  for (const reducer of plan.reducers) yield reducerFile(reducer, plan, style);
+  for (const procedure of plan.procedures) yield procedureFile(procedure, plan, style);
 }
 
-function typesFile(plan: BindingPlan, style: ImportStyle): SourceFile {
+function* typesSteps(plan: BindingPlan, style: ImportStyle): Generator<undefined, SourceFile> {
   const file = new SourceFile('types.ts', style);
   const place = { file, plan, typesPath: undefined };
   for (const { name, ref, type } of plan.types) {
@@ -78,6 +98,7 @@ function typesFile(plan: BindingPlan, style: ImportStyle): SourceFile {
       `export const ${name} = ${definitionText(name, type, place)};`,
       `export type ${name} = ${values};`,
     );
+    yield;
   }
   return file;
 }

@@ -1,9 +1,10 @@
 import { CodegenError } from '../codegen/codegen-error.ts';
-import { typescriptBindings } from '../codegen/typescript.ts';
+import { bindingSteps } from '../codegen/typescript.ts';
 import { shownDefinition } from '../doors/shown-definition.ts';
+import { ShownTexts } from '../doors/shown-texts.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { callerOf, type HttpContext, openTarget } from './context.ts';
-import { type Exchange, HttpError, json, type Reply, text } from './exchange.ts';
+import { type Exchange, json, type Reply, text } from './exchange.ts';
 
 /**
  * `GET /v1/database/:db/bindings`: what `reducerdb generate` writes for what the caller can see of
@@ -14,29 +15,25 @@ export async function bindings(exchange: Exchange, { host, version }: HttpContex
   const includePrivate = exchange.query.boolean('include_private', false);
   const extension = exchange.query.oneOf('import_extension', ['none', 'js', 'ts']) ?? 'none';
   const { definition } = await database.handle.describe();
-  const by = callerOf(exchange);
-  // There are a few kinds of whole identities; limited tokens share a place.
-  const place = by.capability === undefined ? `whole ${caller.rights.key}` : 'limited';
-  const texts = known.get(definition) ?? new Map<string, BindingsText>();
-  known.set(definition, texts);
-  const options = `${includePrivate} ${extension}`;
-  const shownTo = `${caller.rights.key} ${options}`;
-  let found = texts.get(`${place} ${options}`);
-  if (found?.shownTo !== shownTo) {
-    const shown = shownDefinition(definition, by, caller.rights);
-    found = { shownTo, json: filesJson(shown, { includePrivate, extension, version }) };
-    texts.set(`${place} ${options}`, found);
-  }
-  return json(200, found.json, { 'cache-control': 'no-cache' });
+  const { rights } = caller;
+  const form = `${includePrivate} ${extension} ${version}`;
+  const found = await known.text({ definition, rights, form }, function* () {
+    const shown = shownDefinition(definition, callerOf(exchange), rights);
+    yield;
+    return yield* filesSteps(shown, { includePrivate, extension, version });
+  });
+  if (found.kind === 'refused') return text(422, found.text);
+  return json(200, found.text, { 'cache-control': 'no-cache' });
 }
 
+/** That no bindings can be written is kept, too: finding out takes nearly as long. */
 interface BindingsText {
-  readonly shownTo: string;
-  readonly json: string;
+  readonly kind: 'files' | 'refused';
+  readonly text: string;
 }
 
 /** Anyone can ask, as often as they like. */
-const known = new WeakMap<ModuleDefinition, Map<string, BindingsText>>();
+const known = new ShownTexts<BindingsText>(({ text }) => text.length);
 
 interface Wanted {
   readonly includePrivate: boolean;
@@ -46,16 +43,21 @@ interface Wanted {
 
 const endings = { none: '', js: '.js', ts: '.ts' } as const;
 
-function filesJson(
+function* filesSteps(
   definition: ModuleDefinition,
   { includePrivate, extension, version }: Wanted,
-): string {
+): Generator<undefined, BindingsText> {
   const style = { extension: endings[extension], library: 'reducerdb/client' };
   try {
-    const { files } = typescriptBindings(definition, { includePrivate, style, version });
-    return JSON.stringify({ files: files.map(({ path, text }) => ({ path, text })) });
+    const { files } = yield* bindingSteps(definition, { includePrivate, style, version });
+    const texts: string[] = [];
+    for (const { path, text } of files) {
+      texts.push(JSON.stringify({ path, text }));
+      yield;
+    }
+    return { kind: 'files', text: `{"files":[${texts.join(',')}]}` };
   } catch (error) {
     if (!(error instanceof CodegenError)) throw error;
-    throw new HttpError(text(422, error.message));
+    return { kind: 'refused', text: error.message };
   }
 }

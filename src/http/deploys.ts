@@ -24,7 +24,7 @@ export async function deploySchema(exchange: Exchange, { host }: HttpContext): P
   const { number = '' } = exchange.params;
   if (!/^\d{1,9}$/.test(number)) throw new HttpError(text(400, 'A deploy is named by its number'));
   const definition = await host.deploys.definition(by, database, Number(number));
-  return json(200, shownSchemaJson(definition, by, caller.rights, version));
+  return json(200, await shownSchemaJson(definition, by, caller.rights, version));
 }
 
 /**

@@ -10,7 +10,7 @@ export async function schema(exchange: Exchange, { host }: HttpContext): Promise
   const { database, caller } = openTarget(exchange, host);
   const version = schemaVersion(exchange);
   const { definition } = await database.handle.describe();
-  return json(200, shownSchemaJson(definition, callerOf(exchange), caller.rights, version));
+  return json(200, await shownSchemaJson(definition, callerOf(exchange), caller.rights, version));
 }
 
 /** The form of a schema, as the query names it. */

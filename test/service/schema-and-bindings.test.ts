@@ -82,6 +82,19 @@ describe('[http 18.6] bindings', () => {
     expect(index?.text).toContain("from './note_table'");
   });
 
+  it('say which two things would get the same name, as often as one asks', async () => {
+    // The names of files have no case.
+    const named = (name: string) => `{ public: true, name: '${name}' }, { id: t.u32() }`;
+    const names = ['zz_\u00df', 'zz_\u1e9e'];
+    const tables = Object.fromEntries(names.map((name) => [name, named(name)]));
+    const program = await written({ tables });
+    expect(await running.upload('alike', program, owner)).toMatchObject({ status: 200 });
+    const ask = () => running.ask('GET', '/v1/database/alike/bindings');
+    const { status, text } = await ask();
+    expect([status, text]).toEqual([422, expect.stringContaining('rename one of them')]);
+    expect(await ask()).toMatchObject({ status, text });
+  });
+
   it('have what the caller can see, and imports as they are wanted', async () => {
     const all = await get('bindings?include_private=true&import_extension=ts', developer);
     const paths = all.body.files.map(({ path }: GeneratedFile) => path);

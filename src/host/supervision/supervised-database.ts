@@ -80,7 +80,7 @@ import { plannedUpdate, planProgram } from './plan-program.ts';
 import { Rest, type RestFacts, type RestOwner } from './rest.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
-import { trialOf, trialReport, updateOutcome } from './update-outcome.ts';
+import { trialOf, trialReport, updateOf, updateOutcome } from './update-outcome.ts';
 import { type CallCounts, type VitalFigures, Vitals } from './vitals.ts';
 
 /**
@@ -319,8 +319,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     examining?.();
     const examined = await this.#options.examine(program);
     await planned?.(plannedUpdate(description, examined, { program: nextHash, ...permission }));
-    const update = { kind: 'update', program, permission } as const;
-    const reply = this.#cancelable(update, false, signal, onProgress);
+    const reply = this.#cancelable(updateOf(program, permission), false, signal, onProgress);
     const last = () => ({ write: this.#lastWrite, offset: this.#offset });
     const durable = () => untilDurable(this.#outbox, last(), confirmMillis);
     return updateOutcome({ reply, durable, describe: () => this.describe(), nextHash });

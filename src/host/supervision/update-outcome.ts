@@ -1,7 +1,7 @@
 import { assert } from '../../assert.ts';
 import type { DatabaseDescription } from '../../database/description.ts';
 import { Refusal, updateFailure } from '../../database/outcome.ts';
-import type { ProgramSource } from '../../database/program-source.ts';
+import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
 import type { TrialReport } from '../../database/trial-report.ts';
 import type { DatabaseReply, UpdateRequest } from '../../database/turn.ts';
 import type { UpdateOutcome } from './database-handle.ts';
@@ -14,6 +14,10 @@ export interface SubmittedUpdate {
   readonly describe: () => Promise<DatabaseDescription>;
   /** Hash of the program, in hex. */
   readonly nextHash: string;
+}
+
+export function updateOf(program: ProgramSource, permission: UpdatePermission): UpdateRequest {
+  return { kind: 'update', program, permission };
 }
 
 /** A trial changes nothing, so nothing has to be allowed. */
