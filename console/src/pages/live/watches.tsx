@@ -15,12 +15,14 @@ export function Watches({ list }: { readonly list: readonly WatchedQuery[] }) {
       </Empty>
     );
   }
+  // Texts are cut, so two long ones can be equal.
+  const places = new Map(list.map((query, at) => [query, at]));
   return (
     <Table
       label="Watched queries"
       columns={columns}
       rows={list}
-      keyOf={({ sql, reason }) => `${sql}\n${reason}`}
+      keyOf={(query) => `${places.get(query)}`}
     />
   );
 }
