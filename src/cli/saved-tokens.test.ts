@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { limits } from '../limits.ts';
 import type { Io } from './io.ts';
 import {
+  isHeldBack,
   mayHaveMoved,
   savedFor,
   tokenOfMoved,
@@ -82,7 +83,11 @@ describe('[cli 1.4] a token', () => {
     const config = withCurrent(withCurrent(nobody(), of('a', here)), of('b'));
     expect(savedFor(config, at(here))?.token).toBe('b');
     expect(savedFor(config, at(there))?.token).toBe('b');
-    expect(savedFor(config, at(here, true))?.token).toBe('a');
+    expect(savedFor(config, at(here, true))?.token).toBe('b');
+    expect([isHeldBack(config, at(here, true)), isHeldBack(config, at(there, true))]).toEqual([
+      false,
+      true,
+    ]);
     expect(savedFor(config, at(there, true))).toBeUndefined();
   });
 

@@ -5,14 +5,21 @@ import type { SavedToken, UserConfig } from './user-config.ts';
 /**
  * Which saved token goes to which server. A token that a server has issued goes to that server
  * alone. One of unknown origin (`login --token`, or a file of an earlier version) goes to every
- * server that the user has named, but to none that only a project names; while it is the current
- * one, it goes before others, since the user has chosen it.
+ * server that the user has named, and on this machine to one that a project names, but to no other
+ * that only a project names; while it is the current one, it goes before others, since the user has
+ * chosen it.
  */
 
 /** The token that is sent to a server, as far as its address tells. */
 export function savedFor(config: UserConfig, server: ServerAddress): SavedToken | undefined {
-  const unbound = server.isOnlyOfProject === true ? undefined : unboundToken(config);
+  const unbound = isHeldBack(config, server) ? undefined : unboundToken(config);
   return unbound ?? tokenIssuedAt(config, server);
+}
+
+/** Whether the token of unknown origin is not sent to a server, because only a project names it. */
+export function isHeldBack(config: UserConfig, server: ServerAddress): boolean {
+  if (server.isOnlyOfProject !== true || isOnMachine(server.url)) return false;
+  return unboundToken(config) !== undefined;
 }
 
 /** The token that is saved for a server; `undefined`: none was issued there. */

@@ -16,6 +16,7 @@ import {
   readProjectConfig,
 } from './project-config.ts';
 import {
+  isHeldBack,
   isSavedServer,
   mayHaveMoved,
   savedFor,
@@ -140,7 +141,7 @@ export class Session {
   async api(server = this.server()): Promise<Api> {
     if (this.flags.anonymous === true) return this.anonymousApi(server);
     const token = await this.tokenFor(server);
-    if (token === undefined && this.#isHeldBack(server)) {
+    if (token === undefined && isHeldBack(this.#config, server)) {
       this.io.err(`Your saved identity is not sent to ${server.url}. ${heldBackAdvice(server)}`);
     }
     return new Api(server, token, this.#projectDatabases);
@@ -148,10 +149,6 @@ export class Session {
 
   anonymousApi(server: ServerAddress): Api {
     return new Api(server, undefined, this.#projectDatabases);
-  }
-
-  #isHeldBack(server: ServerAddress): boolean {
-    return server.isOnlyOfProject === true && unboundToken(this.#config) !== undefined;
   }
 
   /** None before the project was read: a command that does not need it does not look at it. */
@@ -165,7 +162,7 @@ export class Session {
     if (this.flags.anonymous === true) return this.anonymousApi(server);
     const token = await this.tokenFor(server);
     if (token !== undefined) return new Api(server, token, this.#projectDatabases);
-    if (this.#isHeldBack(server)) {
+    if (isHeldBack(this.#config, server)) {
       throw new CliError(`Nothing was sent to ${server.url}. ${heldBackAdvice(server)}`);
     }
     return new Api(server, await this.#loginUnasked(server), this.#projectDatabases);
