@@ -185,7 +185,7 @@ describe.skipIf(!hasChromium)('the page of data', () => {
     await page.goBack();
     await page.getByRole('link', { name: /customer.*1 not applied/s }).click();
     await page.getByText('1 change not applied').waitFor();
-    expect(await texts(visitor, 2)).toContain('Grace Hopper');
+    await expect.poll(() => texts(visitor, 2)).toContain('Grace Hopper');
     const asked = page.waitForEvent('dialog');
     void page.reload().catch(() => undefined);
     const dialog = await asked;

@@ -24,6 +24,12 @@ describe.skipIf(!hasChromium)("a stranger's run", () => {
     return address;
   }
 
+  /** A code that this window did not ask for signs nobody in before an answer. */
+  async function answerYes({ page }: Visitor): Promise<void> {
+    const question = page.getByRole('dialog', { name: /^Sign in as c200.*\?$/ });
+    await question.getByRole('button', { name: 'Sign in', exact: true }).click();
+  }
+
   const cell = ({ page }: Visitor, text: string) => {
     return page.getByRole('gridcell', { name: text, exact: true });
   };
@@ -39,9 +45,11 @@ describe.skipIf(!hasChromium)("a stranger's run", () => {
 
       // Sign in, by the code that the command prints.
       const first = await stage.visit(await placeOfCommand(), { token: null });
+      await answerYes(first);
       await first.page.getByRole('link', { name: 'purchase' }).click();
       await first.page.getByText('200 rows').waitFor();
       const second = await stage.visit(await placeOfCommand(), { token: null });
+      await answerYes(second);
       await second.page.getByRole('link', { name: 'purchase' }).click();
       await cell(second, '260').waitFor();
 

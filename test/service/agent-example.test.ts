@@ -12,7 +12,7 @@ describe('npm run demo:agent', () => {
     const steps = [
       /^1\. Whom do I talk to/,
       /^reducerdb \S+, protocol 2026-07-28$/,
-      /^tools: list_databases, .*, preview_call, preview_sql, apply_preview$/,
+      /^tools: list_databases, .*, preview_call, preview_sql, apply_preview, preview_publish$/,
       /^my database: stock$/,
       /^table {3}product\(sku, name, on_hand\)$/,
       /^reducer recount\(sku\)$/,
