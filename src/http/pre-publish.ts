@@ -38,7 +38,7 @@ function planMembers(plan: PlanOutcome, hasColours: boolean): string[] {
     `"migrate_plan":${JSON.stringify(hasColours ? plan.colouredText : plan.text)}`,
     `"break_clients":${plan.breaksClients}`,
     `"token":${JSON.stringify(plan.token)}`,
-    `"warnings":${JSON.stringify(plan.warnings)}`,
+    ...(plan.warnings.length > 0 ? [`"warnings":${JSON.stringify(plan.warnings)}`] : []),
   ];
 }
 

@@ -87,11 +87,12 @@ async function shownPlan(
   program: ProgramSource,
   host: Host,
 ): Promise<object> {
-  if (!exists(host, target)) return { migrate_plan: '', break_clients: false, warnings: [] };
+  if (!exists(host, target)) return { migrate_plan: '', break_clients: false };
   const plan = await host.plans.plan(caller, host.database(target ?? ''), program);
   if (plan.kind === 'manual') return { reason: plan.reason };
   const { text, breaksClients, warnings } = plan;
-  return { migrate_plan: text, break_clients: breaksClients, warnings };
+  const shown = { migrate_plan: text, break_clients: breaksClients };
+  return warnings.length > 0 ? { ...shown, warnings } : shown;
 }
 
 /** What a client consents to, and how long it waits. */
