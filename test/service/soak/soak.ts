@@ -61,6 +61,8 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
 /** The factor for a machine that does other things, too. */
 const slowness = Number(process.env.TEST_SLOWNESS ?? 1);
 const steadyCount = 8;
+/** Times that it looks for what is left. */
+const looksMax = 5;
 const floodText = 'x'.repeat(1_500);
 /** Much more than the system keeps for a socket, and the service besides. */
 const floodRoundsMax = 120;
@@ -98,11 +100,20 @@ class Soak {
       }
       await Promise.all(this.#steady.map((one) => one.leave()));
       await this.#quiet(0);
-      const after = await this.#census(inspector);
+      const leftovers = await this.#leftovers(inspector, before);
       const { givenUp } = await this.#figures();
-      return { samples, visits: this.#visits, givenUp, leftovers: leftoversOf(before, after) };
+      return { samples, visits: this.#visits, givenUp, leftovers };
     } finally {
       inspector.close();
+    }
+  }
+
+  /** What is there for a moment, such as a timer of a write, is not left: it is looked for again. */
+  async #leftovers(inspector: Inspector, before: readonly Census[]): Promise<readonly string[]> {
+    for (let looks = 1; ; looks += 1) {
+      const found = leftoversOf(before, await this.#census(inspector));
+      if (found.length === 0 || looks === looksMax) return found;
+      await this.#quiet(0);
     }
   }
 
