@@ -10,7 +10,7 @@ describe.skipIf(!hasChromium)('the memory of the page', () => {
       const holdings = await browse({
         rows: 20_000,
         millis: 0,
-        roundsMin: 6,
+        roundsMin: 8,
         isWarm: (round) => round > 2,
         log: (line) => console.log(line),
       });
