@@ -160,7 +160,7 @@ describe('[living 5.3] an applied migration whose file is deleted', () => {
     await expect.poll(logged).toContain(warning);
     const later = await modules.build(`${named} export const again = db.reducer(() => {});`);
     const again = await planOf('deleted', later);
-    expect(again.warnings).toEqual([]);
+    expect(again).not.toHaveProperty('warnings');
     expect(again.token).not.toBe(plan.token);
     // As it says: there is no way back past it, but to the program that has the file.
     expect(await rollback('deleted', 'deploy=1&dry_run=true')).toMatchObject({
