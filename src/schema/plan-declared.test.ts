@@ -260,7 +260,7 @@ describe('[living 5.3] the migrations of a program', () => {
     expect(text(has, lacks, first, second)).toMatch(/applied: 0001-first\. Its rows stay/);
     expect(text(has, three, first, second)).toContain('applied: 0001-first, 0002-second. ');
     expect(text(has, has, first, second)).toBeUndefined();
-    // Whoever has deleted files has been told so once.
+    // The one who deleted the files was told so once.
     expect(text(lacks, lacks, first, second)).toBeUndefined();
   });
 

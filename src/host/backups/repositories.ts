@@ -20,16 +20,23 @@ export class Repositories {
   find(name: string | undefined): RepositorySettings {
     const found = name === undefined ? this.#only() : this.#byName.get(name);
     if (found !== undefined) return found;
-    const names = this.names;
-    const known = names.length === 0 ? 'none is' : `there are: ${names.join(', ')}`;
-    const message =
-      name === undefined
-        ? `Say which repository, by its name in the configuration of the service (${known})`
-        : `The configuration of the service names no repository \`${name}\` (${known})`;
-    throw new Refusal({ code: 'backup.invalid', message });
+    throw new Refusal({ code: 'backup.invalid', message: this.#faultText(name) });
+  }
+
+  #faultText(name: string | undefined): string {
+    const { names } = this;
+    if (names.length === 0) return noneText;
+    const known = `(there are: ${names.join(', ')})`;
+    return name === undefined
+      ? `Say which repository, by its name in the configuration of the service ${known}`
+      : `The configuration of the service names no repository \`${name}\` ${known}`;
   }
 
   #only(): RepositorySettings | undefined {
     return this.#byName.size === 1 ? [...this.#byName.values()][0] : undefined;
   }
 }
+
+const noneText =
+  'This service has no repository for backups. Its operator names one in config.toml of the data ' +
+  'folder, under [repository.NAME]';

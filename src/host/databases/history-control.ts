@@ -306,8 +306,10 @@ export class HistoryControl {
     } catch (error) {
       if (!signal.aborted) throw error;
     }
+    const seconds = limits.rowHistoryMillisMax / 1_000;
     const message =
-      'reading the history takes too long (limit 20 s); ask for fewer changes, or later';
+      `reading the history takes too long (limit ${seconds} s); ` +
+      'ask for fewer changes, or later';
     throw new Refusal({ code: 'history.busy', message });
   }
 

@@ -102,6 +102,7 @@ export class Publisher {
   readonly #options: PublisherOptions;
   readonly #locks = new KeyedLock<DatabaseIdentity>();
   readonly #historyLocks = new KeyedLock<DatabaseIdentity>();
+  /** What can be abandoned: updates, and trials that others begin. */
   readonly underWay = new UnderWay();
 
   constructor(options: PublisherOptions) {

@@ -1,4 +1,5 @@
 import { assert } from '../../assert.ts';
+import { limits } from '../../limits.ts';
 import { type Disk, DiskError, type DiskFile } from '../../log/disk.ts';
 import { type DurableEnd, durableMarkName, readDurableMark } from '../../log/durable-mark.ts';
 import { floorName } from '../../log/floor.ts';
@@ -12,7 +13,7 @@ import {
 } from '../../log/segment.ts';
 import { SegmentReader, segmentNames } from '../../log/segment-reader.ts';
 
-export interface FrozenDisk extends Disk {
+interface FrozenDisk extends Disk {
   /** True if a file went since then, or is another one: a pass over the history was there. */
   hasChanged(): boolean;
 }
@@ -25,11 +26,7 @@ export interface FrozenDisk extends Disk {
  * a segment that was packed meanwhile its packed form is read. `read` is called with the bytes of
  * each reading, and may wait.
  */
-export function frozenDisk(
-  disk: Disk,
-  durableOffset: number,
-  read: (bytes: number) => void,
-): FrozenDisk {
+function frozenDisk(disk: Disk, durableOffset: number, read: (bytes: number) => void): FrozenDisk {
   const copies = copiesOf(disk, [durableMarkName, floorName]);
   const mark = readDurableMark(disk);
   const durable = {
@@ -64,6 +61,35 @@ export function frozenDisk(
     space: () => disk.space(),
     syncDirectory: () => Promise.resolve(),
   };
+}
+
+/**
+ * What `work` reads of a log that serves. A pass over the history can remove and replace files
+ * meanwhile: what was read then is read again, unless it `stands`. Throws if that never ends.
+ */
+export function readFrozen<Answer>(
+  disk: Disk,
+  { durableOffset, read }: FrozenReading,
+  work: (frozen: Disk) => Answer,
+  stands: (answer: Answer) => boolean = () => false,
+): Answer {
+  for (let triesLeft = limits.verifyTriesMax; triesLeft > 0; triesLeft--) {
+    const frozen = frozenDisk(disk, durableOffset, read);
+    try {
+      const answer = work(frozen);
+      if (stands(answer) || !frozen.hasChanged()) return answer;
+    } catch (error) {
+      if (!(error instanceof DiskError) || !frozen.hasChanged()) throw error;
+    }
+  }
+  throw new Error('The history was shortened or packed each time it was read; try again');
+}
+
+export interface FrozenReading {
+  /** What was durable when it was asked for. */
+  readonly durableOffset: number;
+  /** Called with the bytes of each reading; may wait. */
+  readonly read: (bytes: number) => void;
 }
 
 /**

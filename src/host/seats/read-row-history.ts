@@ -1,6 +1,5 @@
 import { RowAskError, rowHistory } from '../../history/row-history.ts';
-import { limits } from '../../limits.ts';
-import { type Disk, DiskError } from '../../log/disk.ts';
+import type { Disk } from '../../log/disk.ts';
 import type { Catalog, TableSpec } from '../../schema/catalog.ts';
 import { connectionIdToHex } from '../../values/connection-id.ts';
 import { noConnection } from '../../values/connection-number.ts';
@@ -10,31 +9,24 @@ import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { argumentsFromLooseJson } from '../../values/json-loose.ts';
 import { parseJson } from '../../values/json-text.ts';
 import type { Value } from '../../values/value.ts';
-import { frozenDisk } from './frozen-disk.ts';
+import { readFrozen } from './frozen-disk.ts';
 import type { HistoryAnswer, HistoryTask } from './history-task.ts';
 
 type RowTask = Extract<HistoryTask, { readonly kind: 'row' }>;
 
-/**
- * Reads what became of a row while its database serves. A pass over the history can remove and
- * replace files meanwhile: then it is read again. Throws if that never ends.
- */
+/** Reads what became of a row while its database serves. Throws as `readFrozen`. */
 export function readRowHistory(
   disk: Disk,
   identity: DatabaseIdentity,
   task: RowTask,
 ): HistoryAnswer {
-  for (let triesLeft = limits.verifyTriesMax; triesLeft > 0; triesLeft--) {
-    const frozen = frozenDisk(disk, task.offset, () => undefined);
-    try {
-      const answer = answerOf(frozen, identity, task);
-      if (!frozen.hasChanged()) return answer;
-    } catch (error) {
-      if (error instanceof RowAskError) return { kind: 'refused', message: error.message };
-      if (!(error instanceof DiskError) || !frozen.hasChanged()) throw error;
-    }
+  const reading = { durableOffset: task.offset, read: () => undefined };
+  try {
+    return readFrozen(disk, reading, (frozen) => answerOf(frozen, identity, task));
+  } catch (error) {
+    if (error instanceof RowAskError) return { kind: 'refused', message: error.message };
+    throw error;
   }
-  throw new Error('The history was shortened or packed each time it was read; try again');
 }
 
 function answerOf(disk: Disk, identity: DatabaseIdentity, task: RowTask): HistoryAnswer {

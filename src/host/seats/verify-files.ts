@@ -1,41 +1,31 @@
 import { deepFindings, filesSetAside, verifyIndexes } from '../../history/verify-history.ts';
-import { limits } from '../../limits.ts';
-import { type Disk, DiskError } from '../../log/disk.ts';
+import type { Disk } from '../../log/disk.ts';
 import { verifyLog, verifySnapshots, withStart } from '../../log/verify.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
-import { frozenDisk } from './frozen-disk.ts';
+import { type FrozenReading, readFrozen } from './frozen-disk.ts';
 import type { HistoryFinding } from './history-task.ts';
 
-export interface VerifyOptions {
-  /** What was durable when the check was asked for. */
-  readonly durableOffset: number;
+export interface VerifyOptions extends FrozenReading {
   /** Replays the log, too, and compares it with its snapshots. */
   readonly isDeep: boolean;
-  /** Called with the bytes of each reading; may wait. */
-  readonly read: (bytes: number) => void;
 }
 
 /**
  * Reads the files of a log while its database serves: all segments up to their present end, and
- * each snapshot. A pass over the history can remove and replace files meanwhile: what then seems
- * to be missing or damaged is read again, as it is by now. Throws if that never ends.
+ * each snapshot. What seems to be missing or damaged after files have changed is read again, as it
+ * is by now. Throws if that never ends.
  */
 export function verifyFiles(
   disk: Disk,
   identity: DatabaseIdentity,
   options: VerifyOptions,
 ): readonly HistoryFinding[] {
-  for (let triesLeft = limits.verifyTriesMax; triesLeft > 0; triesLeft--) {
-    const frozen = frozenDisk(disk, options.durableOffset, options.read);
-    try {
-      const findings = findingsOf(frozen, identity, options);
-      const areGood = findings.every(({ state }) => state === 'intact' || state === 'set aside');
-      if (areGood || !frozen.hasChanged()) return findings;
-    } catch (error) {
-      if (!(error instanceof DiskError) || !frozen.hasChanged()) throw error;
-    }
-  }
-  throw new Error('The history was shortened or packed each time it was read; try again');
+  const findings = (frozen: Disk) => findingsOf(frozen, identity, options);
+  return readFrozen(disk, options, findings, areGood);
+}
+
+function areGood(findings: readonly HistoryFinding[]): boolean {
+  return findings.every(({ state }) => state === 'intact' || state === 'set aside');
 }
 
 function findingsOf(

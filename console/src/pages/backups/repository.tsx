@@ -66,25 +66,13 @@ export function Repository({ start }: { readonly start: Start }) {
         </Button>
         <Switch label="with all of the history" isOn={withHistory} onChange={setWithHistory} />
       </form>
-      {fault !== null && <NotBegun error={fault} />}
+      {fault !== null && (
+        <Notice kind="danger" isAlert>
+          The backup did not begin. {fault.message} {fault.hint}
+        </Notice>
+      )}
       <List repository={repository} />
     </Panel>
-  );
-}
-
-function NotBegun({ error }: { readonly error: ServiceError }) {
-  if (!error.message.includes('(none is)')) {
-    return (
-      <Notice kind="danger" isAlert>
-        The backup did not begin. {error.message} {error.hint}
-      </Notice>
-    );
-  }
-  return (
-    <Notice kind="warn" isAlert>
-      The backup did not begin: this service has no repository. Its operator names one in{' '}
-      <code>config.toml</code> of the data folder, under <code>[repository.NAME]</code>.
-    </Notice>
   );
 }
 

@@ -31,7 +31,7 @@ export function Diagram({ schema, database }: DiagramProps) {
     return (
       <Panel>
         <Empty icon="schema" title="Nothing to draw">
-          No table that you may see.
+          You may see none of the tables.
         </Empty>
       </Panel>
     );
