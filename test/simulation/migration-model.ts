@@ -1,3 +1,4 @@
+import { noProgress, type Progress } from '../../src/database/progress.ts';
 import type { DeclaredStep } from '../../src/schema/declared-step.ts';
 import { Random } from '../../src/testing/random.ts';
 import { SimulatedDisk } from '../../src/testing/simulated-disk.ts';
@@ -20,15 +21,20 @@ export interface MigrationRunReport {
   /** What was found after each power cut. */
   readonly old: number;
   readonly next: number;
+  /** Publishes that were cancelled between two slices. */
+  readonly cancelled: number;
 }
+
+/** How many writes and slices of a migration are cut, each in a run of its own. */
+export type Cuts = number | 'every';
 
 /**
  * A random migration of two tables, `a` with a key and `b` without, by functions that are random but
  * pure, while others change rows. Then the tables are compared with what the obvious way gives, and
- * again after a restart; and power is cut at some operations of further runs. Throws an error that
- * names the seed.
+ * again after a restart. In further runs, power is cut at operations of the disk, and the publish is
+ * cancelled between slices. Throws an error that names the seed.
  */
-export async function runMigration(seed: number, cuts: number): Promise<MigrationRunReport> {
+export async function runMigration(seed: number, cuts: Cuts): Promise<MigrationRunReport> {
   try {
     return await run(seed, cuts);
   } catch (error) {
@@ -36,7 +42,7 @@ export async function runMigration(seed: number, cuts: number): Promise<Migratio
   }
 }
 
-async function run(seed: number, cuts: number): Promise<MigrationRunReport> {
+async function run(seed: number, cuts: Cuts): Promise<MigrationRunReport> {
   const random = new Random(seed);
   const plan = new Plan(random);
   const isOnline = random.chance(0.7);
@@ -44,13 +50,12 @@ async function run(seed: number, cuts: number): Promise<MigrationRunReport> {
     ...{ onlineRowsMin: isOnline ? 0 : 1_000, sliceMillis: 0 },
     ...{ batchRows: random.between(1, 4), lastRowsMax: random.below(3) },
   };
-  const start = (disk: SimulatedDisk, open = false) =>
-    MigratingDatabase.start(plan.programs, { disk, open, migrationSizes });
+  const start: Start = (disk, { open = false, progress = noProgress } = {}) =>
+    MigratingDatabase.start(plan.programs, { disk, open, progress, migrationSizes });
   const disk = new SimulatedDisk();
   const database = await start(disk);
   const rows = new Rows(database, new Random(seed + 1));
   await rows.fill();
-  const filled = disk.operationCount;
   plan.onRow = () => rows.maybeChange();
   const reply = await database.publish('after');
   plan.onRow = () => undefined;
@@ -64,38 +69,97 @@ async function run(seed: number, cuts: number): Promise<MigrationRunReport> {
   const expected = outcome === 'updated' ? (made ?? {}) : textsOf(rows.tables);
   requireSame(database.all(), expected);
   await database.database.close();
-  const again = await start(disk, true);
+  const again = await start(disk, { open: true });
   requireSame(again.all(), expected);
   await again.database.close();
-  const found = { old: 0, next: 0 };
-  for (let at = 0; at < cuts; at++) {
-    const cut = filled + 1 + random.below(Math.max(1, disk.operationCount - filled));
-    const isNext = await runCut(start, plan, seed, cut);
-    found[isNext ? 'next' : 'old']++;
-  }
+  const found = await runCuts({ start, plan, seed, random }, cuts);
   return { outcome, isOnline, changes: rows.changes, ...found };
 }
 
-/** Nobody else changes rows here, so all that is found is as before, or all is as after. */
-async function runCut(
-  start: (disk: SimulatedDisk, open?: boolean) => Promise<MigratingDatabase>,
-  plan: Plan,
-  seed: number,
-  cut: number,
-): Promise<boolean> {
+type Start = (
+  disk: SimulatedDisk,
+  options?: { readonly open?: boolean; readonly progress?: Progress },
+) => Promise<MigratingDatabase>;
+
+interface CutRun {
+  readonly start: Start;
+  readonly plan: Plan;
+  readonly seed: number;
+  readonly random: Random;
+}
+
+async function runCuts(run: CutRun, cuts: Cuts) {
+  const { filled, operations, looks } = await runWhole(run);
+  const found = { old: 0, next: 0, cancelled: 0 };
+  for (const at of someOf(operations - filled, cuts, run.random)) {
+    const isNext = await runPowerCut(run, filled + at);
+    found[isNext ? 'next' : 'old']++;
+  }
+  for (const at of someOf(looks, cuts, run.random)) {
+    await runCancelled(run, at);
+    found.cancelled++;
+  }
+  return found;
+}
+
+/** Numbers from 1 to `count`. */
+function someOf(count: number, cuts: Cuts, random: Random): number[] {
+  if (cuts === 'every') return Array.from({ length: count }, (_, index) => index + 1);
+  if (count === 0) return [];
+  return Array.from({ length: cuts }, () => random.between(1, count));
+}
+
+/** What there is to cut: nobody else changes rows here, nor in the runs that are cut. */
+async function runWhole({ start, seed }: CutRun) {
+  const disk = new SimulatedDisk();
+  let looks = 0;
+  const progress = { ...noProgress, isAbandoned: () => ++looks < 0 };
+  const database = await start(disk, { progress });
+  await new Rows(database, new Random(seed + 1)).fill();
+  const filled = disk.operationCount;
+  await database.publish('after');
+  const operations = disk.operationCount;
+  await database.database.close();
+  return { filled, operations, looks };
+}
+
+/** All that is found is as before, or all is as after. */
+async function runPowerCut({ start, plan, seed }: CutRun, cut: number): Promise<boolean> {
   const disk = new SimulatedDisk();
   const database = await start(disk);
   const rows = new Rows(database, new Random(seed + 1));
   await rows.fill();
   disk.stopAt(cut);
   const reply = await database.publish('after').catch(() => undefined);
-  const again = await start(disk.crash(new Random(cut)), true);
+  const again = await start(disk.crash(new Random(cut)), { open: true });
   const isNext = again.core.program.definition.migrations.length > 0;
   const made = plan.rowsAfter(rows.tables);
   require(!isNext || made !== undefined, `cut at ${cut}: what is refused has happened`);
   require(isNext || reply?.kind !== 'updated' || disk.isOff, `cut at ${cut}: it is lost`);
   requireSame(again.all(), isNext ? (made ?? {}) : textsOf(rows.tables));
   return isNext;
+}
+
+/** All is as before, at once and after a restart, and the same publish can be made again. */
+async function runCancelled({ start, plan, seed }: CutRun, at: number): Promise<void> {
+  const disk = new SimulatedDisk();
+  let looks = 0;
+  const progress = { ...noProgress, isAbandoned: () => ++looks === at };
+  const database = await start(disk, { progress });
+  const rows = new Rows(database, new Random(seed + 1));
+  await rows.fill();
+  const reply = await database.publish('after');
+  const isRefused = reply.kind === 'refused' && reply.body.code === 'migration.cancelled';
+  require(isRefused, `cancelled at look ${at}: it was answered by ${reply.kind}`);
+  requireSame(database.all(), textsOf(rows.tables));
+  await database.database.close();
+  const again = await start(disk, { open: true });
+  requireSame(again.all(), textsOf(rows.tables));
+  const made = plan.rowsAfter(rows.tables);
+  const isUpdated = (await again.publish('after')).kind === 'updated';
+  require(isUpdated === (made !== undefined), `after a cancel at ${at}: published ${isUpdated}`);
+  requireSame(again.all(), made ?? textsOf(rows.tables));
+  await again.database.close();
 }
 
 type Tables = { readonly a: ReadonlyMap<number, Row>; readonly b: ReadonlyMap<string, Row> };

@@ -11,5 +11,6 @@ describe('[living 5.6, 5.7] random migrations of random rows', () => {
     expect(count(({ isOnline, changes }) => isOnline && changes > 0)).toBeGreaterThan(50);
     expect(count(({ old }) => old > 0)).toBeGreaterThan(50);
     expect(count(({ next }) => next > 0)).toBeGreaterThan(10);
+    expect(count(({ cancelled }) => cancelled > 0)).toBeGreaterThan(100);
   });
 });
