@@ -60,6 +60,8 @@ export function factorySockets(factory: SocketFactory): OpenSocket {
     const isOpen = 1;
     const begin = (made: SocketAdapter) => {
       if (isCancelled) {
+        // A socket that is closed before it is open may say so, and nobody else listens.
+        made.onerror = () => undefined;
         made.close();
         return;
       }

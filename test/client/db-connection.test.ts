@@ -92,6 +92,30 @@ describe('a connection with generated bindings', () => {
     expect(lines).toEqual(['connect error no sockets', 'disconnect -']);
   });
 
+  it('[client-sdk 2] hears what a socket says that it does not need any more', async () => {
+    class Late extends Adapter {
+      override onerror = (event?: unknown): void => {
+        throw new Error('nobody listens', { cause: event });
+      };
+      override close(): void {
+        this.onerror(new Error('closed before it was open'));
+        super.close();
+      }
+    }
+    const late = new Late();
+    let make: (made: Late) => void = () => undefined;
+    const made = new Promise<Late>((resolve) => {
+      make = resolve;
+    });
+    const { conn, lines } = rig((builder) => builder.withWSFn(() => made));
+    await settled();
+    conn.disconnect();
+    make(late);
+    await settled();
+    expect(late.isClosed).toBe(true);
+    expect(lines).toEqual(['disconnect -']);
+  });
+
   it('[client-sdk 15] shows what a call is expected to change', async () => {
     const { adapter, conn } = rig();
     const lines: string[] = [];
