@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { type AddressInfo, createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { root } from './harness.ts';
@@ -15,5 +16,26 @@ describe('npm run demo -- --once', () => {
     expect(stdout).toMatch(/^ 2 {2}\| "I am\. This row came through a reducer\." /m);
     expect(stdout).toContain('"mcpServers"');
     expect(stdout).toMatch(/^ {2}http:\/\/127\.0\.0\.1:\d+\/console\/#code=[\w-]{43}$/m);
+  });
+});
+
+describe('npm run demo', () => {
+  it('says before it builds that its port is taken, and what to do', async () => {
+    const holder = createServer();
+    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+    const { port } = holder.address() as AddressInfo;
+    const run = promisify(execFile);
+    try {
+      const demo = run(process.execPath, ['scripts/demo.mjs', '--port', `${port}`], { cwd: root });
+      await expect(demo).rejects.toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr:
+          `Error: Port ${port} is already in use by another process. ` +
+          '`npm run demo -- --port 3100` takes another one, `npm run demo -- --once` a free one\n',
+      });
+    } finally {
+      holder.close();
+    }
   });
 });

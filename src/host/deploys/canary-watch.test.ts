@@ -110,6 +110,14 @@ describe('[living 5.12] the judge of a canary', () => {
     story.call(90, { failed: 1 });
     expect(story.look(watch)).toEqual({ kind: 'passed', reason: '4 of 93 calls failed' });
   });
+
+  it('says that nothing was judged where no call came', () => {
+    const story = new Story();
+    const watch = story.watch(2);
+    story.now += 2_000;
+    const reason = 'no call came, so nothing was judged (50 would be)';
+    expect(story.look(watch)).toEqual({ kind: 'passed', reason });
+  });
 });
 
 describe('[living 5.12] times of calls', () => {

@@ -34,6 +34,7 @@ export function canaryFault(before: CanaryBefore, { calls, failed, times }: Call
 /** What is said of a canary whose time is over. */
 export function passedText({ calls, failed }: Pick<CallFigures, 'calls' | 'failed'>): string {
   if (calls >= limits.canaryCallsMin) return `${failed} of ${calls} calls failed`;
+  if (calls === 0) return `no call came, so nothing was judged (${limits.canaryCallsMin} would be)`;
   return `only ${calls} calls came: too few to judge it (${limits.canaryCallsMin})`;
 }
 
