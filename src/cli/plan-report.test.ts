@@ -112,16 +112,16 @@ describe('a trial run as people see it', () => {
       '  no rows are touched',
       '',
     ];
-    const works = [...tried, 'Going back works.'];
-    expect(linesOf({})).toEqual([...works, 'All rows come back as they are.']);
+    const all = 'Going back works. All rows come back as they are.';
+    expect(linesOf({})).toEqual([...tried, all]);
     expect(linesOf({ changed: [{ table: 'user', rows: 1 }] })).toEqual([
-      ...works,
-      'Rows that do not come back as they are:',
+      ...tried,
+      'Going back works, but these rows do not come back as they are:',
       '  user: 1 row',
     ]);
     expect(linesOf({ changed: null })).toEqual([
-      ...works,
-      'There are too many rows to compare those that come back.',
+      ...tried,
+      'Going back works. There are too many rows to compare those that come back.',
     ]);
     expect(linesOf({ possible: false, reason: 'no' })).toEqual([
       ...tried,
@@ -137,5 +137,31 @@ describe('a trial run as people see it', () => {
       '  table log: 1 row',
     ]);
     expect(linesOf({ tried: false })).toEqual(['Going back would lose nothing.']);
+  });
+
+  it('[living 5.10] compares the numbers of rows where there are too many to compare', () => {
+    const renamed = { before: 'user', after: 'person', samples: [] };
+    const kept = { before: 'note', after: 'note', rows_before: 5, rows_after: 5, samples: [] };
+    const backwards = {
+      before: 'person',
+      after: 'user',
+      rows_before: 9,
+      rows_after: 4,
+      samples: [],
+    };
+    const back = {
+      ...{ possible: true, reason: null, tried: true, migrations: ['0001-a'] },
+      ...{ tables: [backwards, kept], conflicts: [], assertions: [], lost: [] },
+      ...{ changed: null, seconds: 0 },
+    };
+    const tables = [{ ...renamed, rows_before: 9, rows_after: 9 }, kept];
+    expect(
+      trialText({ ...nothing, tables, back })
+        .split('\n')
+        .slice(-2),
+    ).toEqual([
+      'Going back works, but not with the rows of now:',
+      '  user: 9 rows now, 4 rows then',
+    ]);
   });
 });

@@ -66,7 +66,7 @@ export function trialText(trial: Trial): string {
   const lines = ['Tried on the rows of this moment, and thrown away:'];
   lines.push(...wayLines(trial, failure !== null), '', needsText(trial));
   if (failure !== null) lines.push('', `It would fail: ${failure}`);
-  if (back !== null) lines.push('', ...backLines(back));
+  if (back !== null) lines.push('', ...backLines(trial, back));
   return lines.join('\n');
 }
 
@@ -87,16 +87,18 @@ function wayLines(way: Pick<Trial, 'tables' | 'conflicts' | 'assertions'>, hasFa
   return lines;
 }
 
+type TriedBack = Shaped<typeof triedBack>;
+
 /** What a roll back right afterwards would do. */
-function backLines(back: Shaped<typeof triedBack>): string[] {
-  const { possible, reason, tried, migrations, lost, changed } = back;
+function backLines({ tables }: Pick<Trial, 'tables'>, back: TriedBack): string[] {
+  const { possible, reason, tried, migrations, lost } = back;
   const names = migrations.join(', ');
   const lines: string[] = [];
   if (tried) {
     lines.push(`Then the \`down\` steps of ${names} were tried on that, and thrown away:`);
     lines.push(...wayLines(back, reason !== null), '');
   }
-  if (possible) lines.push(tried ? 'Going back works.' : 'Going back would lose nothing.');
+  if (possible) lines.push(...(tried ? comingBack(tables, back) : [losesNothing]));
   else if (reason !== null) lines.push(`Going back would fail: ${reason}`);
   if (lost.length > 0) {
     lines.push('Going back would lose:');
@@ -105,12 +107,28 @@ function backLines(back: Shaped<typeof triedBack>): string[] {
       lines.push(`  ${what}table ${table}: ${rowCountText(rows)}`);
     }
   }
-  if (changed === null) lines.push('There are too many rows to compare those that come back.');
-  else if (tried && changed.length > 0) {
-    lines.push('Rows that do not come back as they are:');
-    lines.push(...changed.map(({ table, rows }) => `  ${table}: ${rowCountText(rows)}`));
-  } else if (tried && possible) lines.push('All rows come back as they are.');
   return lines;
+}
+
+const losesNothing = 'Going back would lose nothing.';
+
+/** Whether the rows that come back are those of now. */
+function comingBack(tables: Trial['tables'], back: TriedBack): string[] {
+  const { changed } = back;
+  if (changed === null) {
+    const unequal = tables.flatMap(({ before, rows_before: now }) => {
+      const found = back.tables.find(({ after }) => after !== null && after === before);
+      const then = found?.rows_after ?? now;
+      return then === now
+        ? []
+        : [`  ${before}: ${rowCountText(now)} now, ${rowCountText(then)} then`];
+    });
+    if (unequal.length > 0) return ['Going back works, but not with the rows of now:', ...unequal];
+    return ['Going back works. There are too many rows to compare those that come back.'];
+  }
+  if (changed.length === 0) return ['Going back works. All rows come back as they are.'];
+  const rows = changed.map(({ table, rows }) => `  ${table}: ${rowCountText(rows)}`);
+  return ['Going back works, but these rows do not come back as they are:', ...rows];
 }
 
 function rowCountText(count: number | null): string {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { processTreeBytes } from '../../src/node/process-memory.ts';
 import { figureOf } from './figure.ts';
 import { MigratedModules } from './migrated-module.ts';
@@ -105,6 +105,16 @@ describe.each(isolations)('a migration without end in a %s', { timeout: 300_000 
     expect([status, text]).toEqual([409, expect.stringContaining('was cancelled before its swap')]);
     await expectAsBefore(waiting);
     expect((await cancel()).text).toBe('{"cancelled":false}');
+  });
+
+  it('[living 5.10] ends a plan that has not come to the rows yet', async () => {
+    const answer = trial(next);
+    const cancelled = async () => expect((await cancel()).text).toBe('{"cancelled":true}');
+    await vi.waitFor(cancelled, { timeout: 60_000 });
+    const { status, text } = await answer.then(async (one) => {
+      return { status: one.status, text: await one.text() };
+    });
+    expect([status, text]).toEqual([409, expect.stringContaining('was cancelled before its swap')]);
   });
 
   it('[living 5.10] ends a plan when its client leaves, in the way back as well', async () => {

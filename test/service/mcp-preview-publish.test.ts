@@ -81,7 +81,7 @@ describe.each(modes)('preview_publish $name', (mode) => {
       'Nothing has happened: a publish of this moment would succeed, and disconnect 0 clients. ' +
         'Going back works.',
       expect.stringMatching(/^«data (\w+)»\n\{"database":"shop",.*\}\n«\/data \1»$/),
-      expect.stringContaining(`reducerdb publish --token ${token}`),
+      expect.stringContaining(`: reducerdb publish shop --token ${token}`),
     ]);
     expect(await running.rows('shop', 'SELECT * FROM item')).toEqual([[1, 'cup']]);
     expect(await running.rows('shop', 'SELECT id FROM st_migration', owner)).toEqual([]);

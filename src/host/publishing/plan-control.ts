@@ -59,8 +59,11 @@ export class PlanControl {
     program: ProgramSource,
     signal?: AbortSignal,
   ): Promise<PlanOutcome> {
-    this.#options.access.require(by, database, 'update');
-    return database.handle.plan(program, { signal });
+    const { access, publisher } = this.#options;
+    access.require(by, database, 'update');
+    return publisher.underWay.with(database.identity, signal, (either) => {
+      return database.handle.plan(program, { signal: either });
+    });
   }
 
   /** Carries a publish out that has a plan, on the rows of this moment, and throws it away. */
@@ -73,10 +76,10 @@ export class PlanControl {
     const { access, running, publisher } = this.#options;
     access.require(by, database, 'update');
     const { handle, identity } = database;
-    const next = definitionOf(await running.examine(identity, program, signal));
     const { definition: old, applied = [] } = await handle.describe();
-    const report = await publisher.underWay.with(identity, signal, (either) => {
-      return handle.trial(program, either);
+    const { next, report } = await publisher.underWay.with(identity, signal, async (either) => {
+      const described = await running.examine(identity, program, either);
+      return { next: definitionOf(described), report: await handle.trial(program, either) };
     });
     const { sampledTo } = report;
     const sampled = (sampledTo < 0 ? undefined : next.migrations[sampledTo + 1]?.from) ?? next;
@@ -93,7 +96,7 @@ export class PlanControl {
     return running.examine(database.identity, await database.handle.program());
   }
 
-  /** Abandons a publish that is not made yet, and trials of one; `false`: none is under way. */
+  /** Abandons publishes that are not made yet, plans and trials; `false`: none is under way. */
   cancel(by: HostCaller, database: PlanTarget): boolean {
     this.#options.access.require(by, database, 'update');
     return this.#options.publisher.underWay.cancel(database.identity);

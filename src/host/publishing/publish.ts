@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { networkOf } from '../../auth/client-address.ts';
 import { deriveIdentity } from '../../auth/identity.ts';
 import type { Clock } from '../../database/clock.ts';
+import { cancelledText } from '../../database/migrations/run-bounds.ts';
 import { refusal } from '../../database/outcome.ts';
 import { definitionOf } from '../../database/program.ts';
 import { hashHex } from '../../database/program-hash.ts';
@@ -142,8 +143,14 @@ export class Publisher {
 
   async publish(request: PublishRequest): Promise<PublishOutcome> {
     const { identity, name } = await this.#identityFor(request);
-    const done = await this.inTurn(identity, () => {
-      return this.#options.counts.around(identity, () => this.#publishTo(identity, request));
+    const given = request.watch?.signal;
+    const done = await this.underWay.with(identity, given, (signal) => {
+      const watched = { ...request, watch: { ...request.watch, signal } };
+      return this.inTurn(identity, () => {
+        // Somebody has cancelled it while others had their turn.
+        if (signal.aborted) throw refusal('migration.cancelled', cancelledText);
+        return this.#options.counts.around(identity, () => this.#publishTo(identity, watched));
+      });
     });
     return { ...done, identity, name };
   }

@@ -317,7 +317,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const nextHash = hashHex(await programHashInSlices(program.bytes));
     if (nextHash === description.programHash) return { endsConnections: false };
     examining?.();
-    const examined = await this.#options.examine(program);
+    const examined = await this.#options.examine(program, signal);
     await planned?.(plannedUpdate(description, examined, { program: nextHash, ...permission }));
     const reply = this.#cancelable(updateOf(program, permission), false, signal, onProgress);
     const last = () => ({ write: this.#lastWrite, offset: this.#offset });

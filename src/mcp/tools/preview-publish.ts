@@ -82,14 +82,29 @@ function opening(tried: TriedPlan): string {
   if (!succeeds(tried)) return `${start} fail; \`failure\` of \`trial\` says why.`;
   const clients = trial?.report.clients ?? 0;
   const left = clients === 1 ? '1 client' : `${clients} clients`;
-  const { reason, losses = [] } = trial?.back ?? {};
-  const isOneWay = reason !== undefined || losses.length > 0;
-  const back = isOneWay ? 'Going back would not work as it is; see `back`.' : 'Going back works.';
-  return `${start} succeed, and disconnect ${left}. ${back}`;
+  return `${start} succeed, and disconnect ${left}. ${goingBack(trial?.back)}`;
+}
+
+function goingBack(back: NonNullable<TriedPlan['trial']>['back']): string {
+  if (back === undefined) return 'Going back works.';
+  const { reason, losses, report } = back;
+  if (reason !== undefined || losses.length > 0) {
+    return 'Going back would not work as it is; see `back`.';
+  }
+  if (report === undefined) return 'Going back works.';
+  if (report.changed === undefined) {
+    return 'Going back works, but whether all rows come back as they are is not known; see `back`.';
+  }
+  if (report.changed.length === 0) return 'Going back works.';
+  return 'Going back works, but not all rows come back as they are; see `back`.';
 }
 
 function howToPublish(tried: TriedPlan): string[] {
   const { plan } = tried;
   if (plan.kind === 'manual' || !succeeds(tried)) return [];
-  return [`To publish exactly this, a person runs: reducerdb publish --token ${plan.token}`];
+  const command = `reducerdb publish ${tried.database} --token ${plan.token}`;
+  return [
+    `To publish exactly this, a person runs, in the project of the module and with the server of ` +
+      `this database: ${command}`,
+  ];
 }
