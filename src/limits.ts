@@ -284,10 +284,7 @@ export const limits = {
   /** A linked program: its script, and the source map of the script. */
   linkedScriptBytesMax: 192 * mebibyte,
   linkedMapBytesMax: 96 * mebibyte,
-  /**
-   * Linkers that work at once, and one more for a database that reopens; at most one of them links
-   * a program above the small size.
-   */
+  /** Linkers at once, with one more for a database that reopens; one may have a larger program. */
   linkersMax: 2,
   smallProgramBytesMax: mebibyte,
   /**
@@ -303,8 +300,9 @@ export const limits = {
   /** Programs queued for a linker, and their bytes; more are rejected for now. */
   linkQueueMax: 256,
   linkQueueBytesMax: 256 * mebibyte,
-  /** Recently linked small programs that are kept in memory. */
+  /** Recently linked small programs that are kept in memory, and what a linker keeps of pieces. */
   recentLinksBytesMax: 8 * mebibyte,
+  recentPiecesCharactersMax: 4 * 1024 * 1024,
   /** Recent programs whose hashes are known to a thread. */
   recentHashesMax: 256,
   /** Small programs that one linker links before it is replaced, and how long it waits for one. */

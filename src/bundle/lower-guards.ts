@@ -1,11 +1,14 @@
 import { type AnyNode, type Function as FunctionNode, type Program, parse } from 'acorn';
 import * as esbuild from 'esbuild';
+import { limits } from '../limits.ts';
 import { guardNames, guardPrefix } from '../module/javascript/guard-names.ts';
 import { ProgramError } from '../module/runner.ts';
+import { ownText, RecentPieces } from './recent-pieces.ts';
 import { hasRest, mayMoveRests, moveRestParameter, restsIn } from './rest-parameters.ts';
+import { readInPieces } from './script-pieces.ts';
 import { childrenOf } from './syntax-children.ts';
-import { wrapLongStretches } from './wrap-stretches.ts';
-import { type Put, shiftColumns, type Wrap, wrapped } from './wrap-text.ts';
+import { totalWeight, wrapLongStretches } from './wrap-stretches.ts';
+import { filled, type Place, type Put, placesOf, shiftColumns, type Wrap } from './wrap-text.ts';
 
 export interface Printed {
   readonly script: string;
@@ -51,22 +54,81 @@ interface Found {
   hasFixed: boolean;
 }
 
-function withGuards(printed: Printed): Found & { readonly guarded: Printed } {
+/** A piece of a script, or all of it, and what is put into it. */
+interface GuardedPiece extends Readonly<Found> {
+  readonly text: string;
+  /** Offsets are from the begin of the piece. */
+  readonly places: readonly Place[];
+  /** What it adds to the stretch that it is in. */
+  readonly weight: number;
+}
+
+function withGuards({ script, sourceMap }: Printed): Found & { readonly guarded: Printed } {
+  const pieces = readInPieces(script, pieceAlone) ?? [guardedPiece(script).piece];
+  const { text, insertions } = filled(script, joined(pieces));
+  return {
+    guarded: { script: text, sourceMap: shiftColumns(sourceMap, insertions) },
+    isComplete: pieces.every(({ isComplete }) => isComplete),
+    hasFixed: pieces.some(({ hasFixed }) => hasFixed),
+  };
+}
+
+/** Each piece is paused within as if it were alone; what they weigh together is paused here. */
+function joined(pieces: readonly GuardedPiece[]): Place[] {
+  const places: Place[] = [];
+  let start = 0;
+  let stretch = 0;
+  for (const { text, places: within, weight } of pieces) {
+    if (stretch > 0 && weight > 0 && stretch + weight >= limits.moduleStretchWeightMax) {
+      places.push({ at: start, text: `${guardNames.pause}();` });
+      stretch = 0;
+    }
+    stretch += weight;
+    for (const place of within) places.push({ at: start + place.at, text: place.text });
+    start += text.length;
+  }
+  return places;
+}
+
+/** Pieces of recent programs: what is made of one depends on nothing but its text. */
+const recent = new RecentPieces<GuardedPiece>(limits.recentPiecesCharactersMax);
+
+function pieceAlone(text: string): GuardedPiece | undefined {
+  const known = recent.find(text);
+  if (known !== undefined) return known;
+  try {
+    const { piece, program } = guardedPiece(ownText(text));
+    if (!standsAlone(program, text)) return undefined;
+    recent.keep(piece);
+    return piece;
+  } catch (error) {
+    if (error instanceof ProgramError) return undefined;
+    throw error;
+  }
+}
+
+/** No text that follows can continue the last statement. */
+function standsAlone({ body }: Program, text: string): boolean {
+  const last = body.at(-1);
+  return last !== undefined && (over.has(last.type) || text[last.end - 1] === ';');
+}
+
+const over: ReadonlySet<string> = new Set(['FunctionDeclaration', 'ClassDeclaration']);
+
+function guardedPiece(text: string): { piece: GuardedPiece; program: Program } {
   const wraps: Wrap[] = [];
   const puts: Put[] = [];
-  let found: Found;
   try {
-    const program = parse(printed.script, { ecmaVersion: 'latest', sourceType: 'script' });
-    found = guardObjects(program, printed.script, wraps, puts);
+    const program = parse(text, { ecmaVersion: 'latest', sourceType: 'script' });
+    const found = guardObjects(program, text, wraps, puts);
     wrapLongStretches(program, wraps);
+    const piece = { ...found, text, places: placesOf(wraps, puts), weight: totalWeight(program) };
+    return { piece, program };
   } catch (cause) {
     if (cause instanceof ProgramError) throw cause;
     const reason = cause instanceof SyntaxError ? cause.message : 'it is nested too deeply';
     throw new ProgramError(`the program does not parse: ${reason}`, { cause });
   }
-  const { text, insertions } = wrapped(printed.script, wraps, puts);
-  const sourceMap = shiftColumns(printed.sourceMap, insertions);
-  return { ...found, guarded: { script: text, sourceMap } };
 }
 
 function guardObjects(program: Program, script: string, wraps: Wrap[], puts: Put[]): Found {

@@ -110,7 +110,8 @@ class Stretches {
   }
 }
 
-function totalWeight(node: AnyNode): number {
+/** Of everything below the node but functions; no more than is to be known. */
+export function totalWeight(node: AnyNode): number {
   let total = 0;
   const pending = [node];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {

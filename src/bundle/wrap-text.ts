@@ -27,15 +27,17 @@ export interface Insertion {
   readonly length: number;
 }
 
+/** A text that is put into another one. */
+export interface Place {
+  readonly at: number;
+  readonly text: string;
+}
+
 /**
- * Of wraps that begin at the same place the widest opens first; of those that end there it closes
- * last.
+ * In the order of the text. Of wraps that begin at the same place the widest opens first; of those
+ * that end there it closes last.
  */
-export function wrapped(
-  script: string,
-  wraps: readonly Wrap[],
-  puts: readonly Put[] = [],
-): { text: string; insertions: readonly Insertion[] } {
+export function placesOf(wraps: readonly Wrap[], puts: readonly Put[]): Place[] {
   const places = wraps.flatMap(({ node, name, isBefore }, index) => {
     const isList = node.type === 'SequenceExpression';
     const open = { at: node.start, isOpen: true, width: node.end - node.start, index };
@@ -56,6 +58,14 @@ export function wrapped(
     const wider = b.width - a.width || a.index - b.index;
     return a.isOpen ? wider : -wider;
   });
+  return places.map(({ at, text }) => ({ at, text }));
+}
+
+/** Puts texts into the script. `places` are in its order. */
+export function filled(
+  script: string,
+  places: readonly Place[],
+): { text: string; insertions: readonly Insertion[] } {
   const parts: string[] = [];
   const insertions: Insertion[] = [];
   let last = 0;
