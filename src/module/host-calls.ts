@@ -70,7 +70,7 @@ interface OpenIterator {
 export class HostCalls {
   /** The one that is served, or that of a call that works on another. */
   #store: Store;
-  readonly #served: Store;
+  #served: Store;
   /** Tables that the call must not write though it writes others. */
   #sealed: ReadonlySet<Table> | undefined;
   readonly #scratch: Scratch;
@@ -84,6 +84,13 @@ export class HostCalls {
     this.#store = store;
     this.#served = store;
     this.#scratch = scratch;
+  }
+
+  /** Replaces the store before the first call. */
+  serve(store: Store): void {
+    assert(this.#state.kind === 'loading', 'a program keeps its store');
+    this.#store = store;
+    this.#served = store;
   }
 
   /** True when the store must not be used any more. */

@@ -40,6 +40,8 @@ export interface ActorStart extends HeapLimits {
   readonly kept: KeptPlace | undefined;
   /** Text of the library that hardens realms; a process may read nothing but its own files. */
   readonly hardeningFile: string;
+  /** True: the sandbox of the next program is opened before the program comes. */
+  readonly keepsSpare?: boolean | undefined;
 }
 
 /** The data that a thread is started with. */

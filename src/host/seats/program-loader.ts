@@ -1,8 +1,7 @@
 import type { ProgramLoader } from '../../database/program.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import type { Progress } from '../../database/progress.ts';
-import type { Realm } from '../../module/javascript/realm.ts';
-import { prepareJavaScriptProgram } from '../../module/javascript/runner.ts';
+import { openSandbox, type Sandbox } from '../../module/javascript/runner.ts';
 import { type LinkedProgram, type ModuleRunner, ProgramError } from '../../module/runner.ts';
 import { openRealm } from '../../node/realm.ts';
 
@@ -10,7 +9,7 @@ import { openRealm } from '../../node/realm.ts';
 export type LinkProgram = (bytes: Uint8Array) => Promise<LinkedProgram>;
 
 export interface LoaderOptions {
-  readonly open?: () => Realm;
+  readonly open?: () => Sandbox;
   /** Called with each program that was loaded. */
   readonly loaded?: ((source: ProgramSource, program: LoadedRealm) => void) | undefined;
 }
@@ -27,7 +26,7 @@ export interface LoadedRealm {
 export function programLoader(
   link: LinkProgram,
   progress: Progress,
-  { open = openRealm, loaded }: LoaderOptions = {},
+  { open = () => openSandbox(openRealm()), loaded }: LoaderOptions = {},
 ): ProgramLoader {
   return async (source, context) => {
     const { kind, bytes } = source;
@@ -37,11 +36,11 @@ export function programLoader(
       );
     }
     // A linker is another process: the sandbox is made meanwhile.
-    const prepare = async () => prepareJavaScriptProgram(context, open());
-    const [linked, load] = await Promise.all([link(bytes), prepare()]);
+    const make = async () => open();
+    const [linked, load] = await Promise.all([link(bytes), make()]);
     progress.loading();
     try {
-      const runner = load(linked);
+      const runner = load(linked, context);
       const { publishedMicros, programHash } = context;
       loaded?.(source, { hash: programHash(), linked, runner, publishedMicros });
       return runner;

@@ -8,7 +8,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { Progress } from '../../database/progress.ts';
 import type { DatabaseOwner, TurnReport } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
-import type { Realm } from '../../module/javascript/realm.ts';
+import { openSandbox, type Sandbox } from '../../module/javascript/runner.ts';
 import { boundedLine, cutText, type ModuleLogLine } from '../../module/log-line.ts';
 import { type ActorEnv, emptyActorEnv, envFor } from '../../module/module-env.ts';
 import { MachineClock } from '../../node/clock.ts';
@@ -43,6 +43,7 @@ import { RemoteSnapshots } from '../snapshots/remote-snapshots.ts';
 import { ActorLanes } from './actor-lanes.ts';
 import { LineBatch } from './line-batch.ts';
 import { RemoteLinker } from './remote-linker.ts';
+import { Sandboxes } from './sandboxes.ts';
 import { Warnings } from './warnings.ts';
 
 /** The actor's way to the gateway: `thread-main.ts` and `process-main.ts` have one each. */
@@ -99,8 +100,8 @@ export class Actor {
   /** The running database, which holds bytes of its own, once it serves. */
   #serving: Database | undefined;
 
-  /** `firstRealm`: an unused one, for the program that is loaded first. */
-  constructor(start: ActorStart, port: ActorPort, board: ActorBoard, firstRealm?: Realm) {
+  /** `first`: an unused one, for the program that is loaded first. */
+  constructor(start: ActorStart, port: ActorPort, board: ActorBoard, first?: Sandbox) {
     this.#start = start;
     this.#port = port;
     this.#board = board;
@@ -130,9 +131,11 @@ export class Actor {
       ask: (id, bytes) => port.post({ kind: 'link', id, bytes }, [bytes.buffer]),
       warn: (text) => this.#warnings.add(text),
     });
-    const openRealm = beginningWith(firstRealm, realmOpener(start.hardeningFile));
+    const openRealm = realmOpener(start.hardeningFile);
+    const open = () => openSandbox(openRealm());
+    const sandboxes = new Sandboxes({ open, first, keepsSpare: start.keepsSpare });
     const load = programLoader((bytes) => this.#linker.link(bytes), board, {
-      open: openRealm,
+      open: sandboxes.take,
       loaded: (source, program) => this.#lanes.programs.keep(source, program),
     });
     this.#loader = (source, context) => {
@@ -351,15 +354,6 @@ export class Actor {
     this.#port.post({ kind: 'ended', end: { ...end, message } });
     this.#port.close();
   }
-}
-
-function beginningWith(first: Realm | undefined, open: () => Realm): () => Realm {
-  let next = first;
-  return () => {
-    const realm = next ?? open();
-    next = undefined;
-    return realm;
-  };
 }
 
 /**

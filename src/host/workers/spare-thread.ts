@@ -57,7 +57,7 @@ export class SpareThread {
       message: (message) => events.message(message),
       ended: (death) => {
         events.ended(death);
-        this.#timer = setTimeout(() => this.#prepare(), limits.spareThreadMillis);
+        this.#timer = setTimeout(() => this.#prepare(), limits.spareMillis);
         this.#timer.unref();
       },
     };

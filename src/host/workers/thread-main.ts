@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { present } from '../../assert.ts';
-import type { Realm } from '../../module/javascript/realm.ts';
+import type { Sandbox } from '../../module/javascript/runner.ts';
 import { setNiceness } from '../../node/child-priority.ts';
 import { systemThreadId } from '../../node/thread-faults.ts';
 import { answerInspector } from '../../node/thread-memory.ts';
@@ -14,7 +14,7 @@ import type {
 import { Board } from '../seats/board.ts';
 import { nicenessOf } from '../watching/standing.ts';
 import { Actor } from './actor.ts';
-import { warmedRealm } from './warmed-realm.ts';
+import { warmedSandbox } from './warmed-sandbox.ts';
 
 /** Runs the thread of a database, see `actor.ts`. */
 const port = present(parentPort, 'this file runs in a worker thread');
@@ -24,11 +24,11 @@ board.runsOn(systemThreadId());
 if (board.systemThreadId !== 0) setNiceness(board.systemThreadId, nicenessOf.usual);
 answerInspector();
 if ('isWaiting' in given) {
-  const realm = warmedRealm(given.hardeningFile);
-  port.once('message', ({ start }: ThreadTask) => begin(start, realm));
+  const sandbox = warmedSandbox(given.hardeningFile);
+  port.once('message', ({ start }: ThreadTask) => begin(start, sandbox));
 } else begin(given);
 
-function begin(start: ActorStart, firstRealm?: Realm): void {
+function begin(start: ActorStart, first?: Sandbox): void {
   const actor = new Actor(
     start,
     {
@@ -37,7 +37,7 @@ function begin(start: ActorStart, firstRealm?: Realm): void {
       exit: () => process.exit(),
     },
     board,
-    firstRealm,
+    first,
   );
   port.on('message', (message: ToWorker) => void actor.receive(message));
   actor.run();

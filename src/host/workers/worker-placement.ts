@@ -79,6 +79,7 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     watchdog,
     gate,
     snapshotPlaces,
+    isDevelopment,
     linker: new DatabaseLinker({ identity, owner: ownerIdentity, programs, linker, report }),
     ...(isolationOf(identity) === 'process'
       ? { startWorker: startProcess }

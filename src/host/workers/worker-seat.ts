@@ -61,6 +61,8 @@ export interface WorkerSeatOptions {
   /** Absent: its process starts its lanes itself. */
   readonly lanes?: SeatLanesOptions | undefined;
   readonly snapshotPlaces: SnapshotPlaces;
+  /** True: somebody waits for each publish. */
+  readonly isDevelopment?: boolean;
   /** Absent: its process has one itself. */
   readonly snapshotThread?: SnapshotThread | undefined;
   /** Runs tasks on the files of its history; the seats of a database share it. */
@@ -198,7 +200,8 @@ export class WorkerSeat implements Seat {
     }
     const task = { kind: 'serve', mode } as const;
     const kept = linker.kept;
-    const place = { identity, ownerIdentity, generation, directory, writer, kept };
+    const keepsSpare = this.#options.isDevelopment;
+    const place = { identity, ownerIdentity, generation, directory, writer, kept, keepsSpare };
     const storage = this.#storage;
     const env = this.#env;
     const state = { storage, schedulesPaused, env };

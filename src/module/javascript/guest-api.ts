@@ -83,8 +83,6 @@ export interface BridgeOptions {
   readonly guardNames: typeof guardNames;
   readonly errorBytesKey: string;
   readonly programFileName: string;
-  /** Time on the clock while the program loads. */
-  readonly loadMicros: bigint;
   /** UTF-16 units of a message and of a stack; the rest is cut. */
   readonly textLengthMax: number;
   readonly stackLengthMax: number;
@@ -110,7 +108,8 @@ export interface GuestApi {
   /** Text to evaluate in the realm; `load` takes its value. Runs nothing of the program. */
   programSource(script: string): string;
   /** Runs the program and obtains its hooks. */
-  load(program: GuestProgram): GuestStatus;
+  /** `micros`: the time that it sees while it loads. */
+  load(program: GuestProgram, micros: bigint): GuestStatus;
   /** Asks the program for its description, which is then in `description`. */
   describe(): GuestStatus;
   description(): ArrayBuffer;

@@ -7,6 +7,7 @@ import {
   moduleHooksKey,
   scratchBytes,
 } from '../../protocol/module-abi.ts';
+import { databaseIdentity } from '../../values/identity-roles.ts';
 import { CallLog } from '../call-log.ts';
 import type { Scratch } from '../host-calls.ts';
 import { checkImports } from '../imports.ts';
@@ -76,10 +77,10 @@ export class GuestRealm {
   readonly guest: GuestApi;
   #description: Uint8Array | undefined;
   readonly #realm: Realm;
-  readonly #context: GuestContext;
+  #context: GuestContext = nowhere;
   readonly #scratch: GuestScratch;
-  #log: CallLog;
-  readonly #timers: SpanTimers;
+  #log = new CallLog(nowhere.log);
+  #timers = new SpanTimers(() => 0);
   #stacks = new StackReader('');
   readonly #argumentsBuffer: ArrayBuffer;
   readonly #arguments: Uint8Array;
@@ -90,17 +91,13 @@ export class GuestRealm {
 
   /** Hardens the realm and makes the bridge: all that needs no program yet. */
   constructor(
-    context: GuestContext,
     realm: Realm,
     { api, scratch }: { readonly api: ProgramApi; readonly scratch: GuestScratch },
   ) {
     this.#realm = realm;
-    this.#context = context;
     this.#scratch = scratch;
-    this.#log = new CallLog(context.log);
-    this.#timers = new SpanTimers(context.monotonicMillis ?? (() => 0));
     const bridge = realm.evaluate(bridgeSource, bridgeFileName) as Bridge;
-    this.guest = bridge(this.#noteFaults(this.#hostApi(api)), bridgeOptions(context));
+    this.guest = bridge(this.#noteFaults(this.#hostApi(api)), bridgeOptions);
     scratch.adopt(this.guest);
     assert(this.guest.stacksAreNative, 'reading a stack in the realm must not leave it');
     this.#argumentsBuffer = this.guest.argumentsBuffer(0);
@@ -108,8 +105,11 @@ export class GuestRealm {
   }
 
   /** Loads the program, the only one. Throws `ProgramError` with a text for its publisher. */
-  load(program: LinkedProgram): void {
+  load(program: LinkedProgram, context: GuestContext): void {
     checkImports(program.imports);
+    this.#context = context;
+    this.#log = new CallLog(context.log);
+    this.#timers = new SpanTimers(context.monotonicMillis ?? (() => 0));
     this.#stacks = new StackReader(program.sourceMap);
     this.#seed = program.seed;
     this.#description = this.#load(program);
@@ -182,7 +182,7 @@ export class GuestRealm {
   #load(program: LinkedProgram): Uint8Array {
     this.#log.begin(undefined);
     try {
-      this.#expectLoaded(this.guest.load(this.#compile(program)));
+      this.#expectLoaded(this.guest.load(this.#compile(program), this.#context.publishedMicros));
       this.guest.settle();
       this.#expectLoaded(this.guest.describe());
       const described = this.guest.description();
@@ -277,20 +277,24 @@ export class GuestRealm {
   }
 }
 
-function bridgeOptions(context: GuestContext): BridgeOptions {
-  return {
-    hooksKey: moduleHooksKey,
-    hookNames,
-    guardNames,
-    errorBytesKey,
-    programFileName,
-    loadMicros: context.publishedMicros,
-    textLengthMax,
-    stackLengthMax,
-    stackFramesMax,
-    slowCountMax: limits.moduleSlowCountMax,
-    scratchBytes,
-    scratchBytesMax: limits.rowBytesMax + scratchBytes,
-    argumentBytes,
-  };
-}
+const bridgeOptions: BridgeOptions = {
+  hooksKey: moduleHooksKey,
+  hookNames,
+  guardNames,
+  errorBytesKey,
+  programFileName,
+  textLengthMax,
+  stackLengthMax,
+  stackFramesMax,
+  slowCountMax: limits.moduleSlowCountMax,
+  scratchBytes,
+  scratchBytesMax: limits.rowBytesMax + scratchBytes,
+  argumentBytes,
+};
+
+/** Before there is a program, which alone can ask for any of it. */
+const nowhere: GuestContext = {
+  databaseIdentity: databaseIdentity(0n),
+  log: () => undefined,
+  publishedMicros: 0n,
+};

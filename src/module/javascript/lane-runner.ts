@@ -42,9 +42,9 @@ class JavaScriptLane implements LaneRunner {
     this.#nowMicros = context.nowMicros;
     this.#calls = new LaneCalls(link, scratch);
     const api = programApi(this.#calls);
-    this.#program = new GuestRealm(context, realm, { api, scratch });
+    this.#program = new GuestRealm(realm, { api, scratch });
     this.#guest = this.#program.guest;
-    this.#program.load(program);
+    this.#program.load(program, context);
     this.#calls.loaded();
   }
 

@@ -1,6 +1,8 @@
 import { assert } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import { errorCodes, migrationKinds } from '../../protocol/module-abi.ts';
+import { emptyCatalog } from '../../schema/build-catalog.ts';
+import { Store } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { HostCalls } from '../host-calls.ts';
 import type { CallSecrets } from '../lane.ts';
@@ -31,20 +33,17 @@ export function loadJavaScriptProgram(
   context: RunnerContext,
   realm: Realm,
 ): ModuleRunner {
-  return prepareJavaScriptProgram(context, realm)(program);
+  return openSandbox(realm)(program, context);
 }
 
-/**
- * `loadJavaScriptProgram` in two parts, of which the first needs no program: it makes the sandbox
- * while the program is still on its way. What it returns is called once.
- */
-export function prepareJavaScriptProgram(
-  context: RunnerContext,
-  realm: Realm,
-): (program: LinkedProgram) => ModuleRunner {
-  const runner = realm.enter(() => new JavaScriptRunner(context, realm));
-  return (program) => {
-    realm.enter(() => runner.load(program));
+/** Loads a program as `loadJavaScriptProgram` does. It takes one, and no other. */
+export type Sandbox = (program: LinkedProgram, context: RunnerContext) => ModuleRunner;
+
+/** The part of `loadJavaScriptProgram` that needs neither a program nor a database. */
+export function openSandbox(realm: Realm): Sandbox {
+  const runner = realm.enter(() => new JavaScriptRunner(realm));
+  return (program, context) => {
+    realm.enter(() => runner.load(program, context));
     return runner;
   };
 }
@@ -60,21 +59,22 @@ class JavaScriptRunner implements ModuleRunner {
   /** Made when the first migration is called. */
   #routes: MigrationRoutes | undefined;
 
-  constructor(context: RunnerContext, realm: Realm) {
+  constructor(realm: Realm) {
     const scratch = new GuestScratch();
-    const calls = new HostCalls(context.store, scratch);
+    const calls = new HostCalls(new Store(emptyCatalog), scratch);
     this.#realm = realm;
     this.#secrets = this.#fixed;
     this.#calls = calls;
     const api = { ...programApi(calls), secretsOf: () => calls.refusal() || this.#secrets };
-    this.#program = new GuestRealm(context, realm, { api, scratch });
+    this.#program = new GuestRealm(realm, { api, scratch });
     this.#guest = this.#program.guest;
   }
 
-  load(program: LinkedProgram): void {
+  load(program: LinkedProgram, context: RunnerContext): void {
+    this.#calls.serve(context.store);
     this.#fixed = { seed: program.seed, jwtPayload: '' };
     this.#secrets = this.#fixed;
-    this.#program.load(program);
+    this.#program.load(program, context);
     this.#calls.end();
   }
 

@@ -31,6 +31,8 @@ import { cut, describeThrown, messageOf, stackOf } from './thrown.js';
 
 const argumentsBuffer = new ArrayBuffer(argumentBytes);
 
+/** The time that the program sees while it loads, and in views. */
+let loadMicros = 0n;
 let hooks;
 let callReducerHook;
 let describeHook;
@@ -81,7 +83,9 @@ export const api = Object.freeze({
   stacksAreNative,
 });
 
-function load(makeProgram) {
+function load(makeProgram, micros) {
+  loadMicros = micros;
+  setClock(micros);
   return guarded(() => {
     const module = { exports: {} };
     const values = [bindGlobals, target, ...boundNames.map((name) => target[name])];
@@ -290,7 +294,7 @@ function callAnonymousView(id) {
 }
 
 function evaluateView(hookName, args) {
-  setClock(options.loadMicros);
+  setClock(loadMicros);
   reseed();
   viewResult = new ArrayBuffer(0);
   return guarded(() => {

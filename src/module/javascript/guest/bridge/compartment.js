@@ -64,11 +64,12 @@ export function programSource(script) {
     ' __bind({ ' +
     accessors.join(', ') +
     ' });' +
-    ' return function (module, require, ' +
+    // In parentheses it is compiled at once: it is called at once, and else parsed twice.
+    ' return (function (module, require, ' +
     guardParameters +
     ') {\n' +
     script +
-    '\n}; })(...values); })(); } } })'
+    '\n}); })(...values); })(); } } })'
   );
 }
 

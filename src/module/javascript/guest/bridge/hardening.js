@@ -6,7 +6,7 @@ import { guardsKey } from '../guards-key.js';
 import { apply } from './host.js';
 
 export const NativeDate = Date;
-let timeMicros = options.loadMicros;
+let timeMicros = 0n;
 export const nowMillis = () => Number(timeMicros / 1000n);
 
 export const guards = globalThis[guardsKey];
