@@ -31,6 +31,6 @@ export const devLimits = {
   promptProgramBytesMax: 8 * 1024 * 1024,
   /** How long a linker of a service for development waits for the next program. */
   promptIdleMillisMax: 12 * 3_600_000,
-  /** After a thread has examined a program, or a sandbox has taken one, before the next is there. */
+  /** From the end of an examination, or the load of a program, to the next thread or sandbox. */
   spareMillis: 250,
 } as const;
