@@ -12,12 +12,14 @@ import type { LogBounds } from './databases/module-log.ts';
 import type { StartChoice } from './databases/open-at-start.ts';
 import type { LaneTime } from './lanes/lane-sleeps.ts';
 import type { LedgerBounds } from './ledger/ledger-files.ts';
+import type { LinkerOptions } from './linking/linker.ts';
 import type { OutboundRules } from './outbound/outbound-rules.ts';
 import type { Creators } from './registry/access.ts';
 import type { HistoryChoice } from './registry/history-choice.ts';
 import type { QuotaLimits } from './registry/quota-limits.ts';
 import type { Budget } from './seats/budget.ts';
 import type { IsolationRules } from './workers/isolation.ts';
+import type { LinksPrograms } from './workers/worker-placement.ts';
 
 export interface HostOptions {
   /** Folder that holds everything; `undefined` keeps it all in memory until the process ends. */
@@ -37,6 +39,8 @@ export interface HostOptions {
   readonly sleepAfterMillis?: number;
   /** True: publishes come first, and what they take is kept ready; absent: they come last. */
   readonly isDevelopment?: boolean;
+  /** Links the programs of databases on workers; absent: a linker of the host's own. */
+  readonly makeLinker?: (options: LinkerOptions) => LinksPrograms;
   readonly creators: Creators;
   /** Identities that have the owner's rights on every database. */
   readonly operators: readonly CallerIdentity[];

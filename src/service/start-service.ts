@@ -85,13 +85,21 @@ export interface Service {
  * await service.stop();
  * ```
  */
-export async function startService(given: GivenConfiguration = {}): Promise<Service> {
+export function startService(given: GivenConfiguration = {}): Promise<Service> {
+  return startServiceWith(given, {});
+}
+
+/** Starts a service whose host takes what `inside` has instead of making its own. */
+export async function startServiceWith(
+  given: GivenConfiguration,
+  inside: Pick<HostOptions, 'makeLinker'>,
+): Promise<Service> {
   const configuration = completeConfiguration(given);
   loginClientsOf(configuration);
   const log = makeServiceLog(configuration.logLevel);
   const releases: (() => Promise<void> | void)[] = [];
   try {
-    return await assemble(configuration, log, releases);
+    return await assemble(configuration, { log, inside }, releases);
   } catch (error) {
     for (const release of releases.reverse()) await release();
     throw startError(error, configuration.dataDirectory);
@@ -116,7 +124,7 @@ function startError(error: unknown, dataDirectory = 'A file'): unknown {
 /** Builds one of each part; if a later step fails, `releases` undoes the earlier ones. */
 async function assemble(
   configuration: ServiceConfiguration,
-  log: ServiceLog,
+  { log, inside }: { readonly log: ServiceLog; readonly inside: Pick<HostOptions, 'makeLinker'> },
   releases: (() => Promise<void> | void)[],
 ): Promise<Service> {
   const descriptors = reserveDescriptors(configuration, log);
@@ -148,7 +156,7 @@ async function assemble(
   releases.push(() => upgrades.end());
   const secretKeys = secretKeysOf(dataDirectory, keyFiles);
   const folder = { dataDirectory, writer, log, secretKeys };
-  const host = await Host.open(hostOptionsOf(configuration, folder));
+  const host = await Host.open({ ...hostOptionsOf(configuration, folder), ...inside });
   let stopsAt: number | undefined;
   releases.push(() => host.close(stopsAt === undefined ? undefined : millisUntil(stopsAt)));
   const stopping = new AbortController();

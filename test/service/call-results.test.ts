@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { buildModule } from '../../src/bundle/build-module.ts';
 import {
   CallError,
   type Client,
@@ -17,12 +15,12 @@ import { CallFailed, openTestDatabase } from '../../src/testing/index.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import type * as market from '../client/market.ts';
 import { type RunningService, Sandbox } from './harness.ts';
-import { type Person, Running } from './running.ts';
+import { type Person, program, Running } from './running.ts';
 import { expectV1, SocketClient } from './socket-client.ts';
 import { encoded, Guest } from './socket-guest.ts';
 import { written } from './written-module.ts';
 
-const file = fileURLToPath(new URL('../client/market.ts', import.meta.url));
+const file = 'test/client/market.ts';
 let running: Running;
 let owner: Person;
 let count = 0;
@@ -41,8 +39,7 @@ afterAll(() => running.stop());
 async function freshMarket(): Promise<string> {
   const name = `market-${count}`;
   count += 1;
-  const program = new Uint8Array((await buildModule(file)).program);
-  const { status, text } = await running.upload(name, program, owner);
+  const { status, text } = await running.publish(name, file, owner);
   if (status !== 200) throw new Error(text);
   await running.call(name, 'fill', ['ada', 10]);
   await running.call(name, 'fill', ['bob', 0]);
@@ -166,8 +163,7 @@ describe('what reducers return', () => {
     const own = await Running.start();
     try {
       const person = await own.person();
-      const program = new Uint8Array((await buildModule(file)).program);
-      await own.upload('market', program, person);
+      await own.publish('market', file, person);
       await own.call('market', 'fill', ['ada', 10]);
       await own.call('market', 'fill', ['bob', 0]);
       expect((await own.call('market', 'trade', ['ada', 'bob', 1])).text).toBe('1');
@@ -189,7 +185,7 @@ describe('what reducers return', () => {
 
   it('[migrations 2] publishing other types of values keeps data and clients', async () => {
     const tables = { deal: '{ public: true }, { no: t.u64().primaryKey().autoInc() }' };
-    const program = (returns: string, body: string) =>
+    const changing = (returns: string, body: string) =>
       written({
         tables,
         exports: `export const next = db.reducer({ returns: ${returns} }, {}, (ctx) => {
@@ -197,15 +193,15 @@ describe('what reducers return', () => {
           return ${body};
         });`,
       });
-    const publish = async (bytes: Awaited<ReturnType<typeof program>>) => {
+    const publish = async (bytes: Awaited<ReturnType<typeof changing>>) => {
       expect(await running.upload('changing', bytes, owner)).toMatchObject({ status: 200 });
     };
-    await publish(await program('t.u64()', 'ctx.db.deal.count()'));
+    await publish(await changing('t.u64()', 'ctx.db.deal.count()'));
     const guest = await Guest.arrive(running.service.url, 'changing', {});
     const { reducers } = open('changing');
     const { next } = reducers as unknown as { next(): Promise<unknown> };
     expect(await next()).toBe(1n);
-    await publish(await program('t.string()', "'no. ' + ctx.db.deal.count()"));
+    await publish(await changing('t.string()', "'no. ' + ctx.db.deal.count()"));
     expect((await running.call('changing', 'next', [])).text).toBe('"no. 2"');
     await expect(next()).rejects.toThrow(InternalError);
     guest.call(1, 'next');
@@ -387,9 +383,9 @@ describe('what reducers return, on the command line', () => {
   });
 
   it('[client-sdk 14] `call` prints the value, or ends with the error', async () => {
-    const program = path.join(sandbox.folder, 'market.js');
-    writeFileSync(program, (await buildModule(file)).program);
-    await sandbox.ok(['publish', 'market', '--js-path', program]);
+    const built = path.join(sandbox.folder, 'market.js');
+    writeFileSync(built, await program(file));
+    await sandbox.ok(['publish', 'market', '--js-path', built]);
     expect(await sandbox.ok(['call', 'market', 'fill', 'ada', '10'])).toBe('');
     await sandbox.ok(['call', 'market', 'fill', 'bob', '0']);
     expect(await sandbox.ok(['call', 'market', 'trade', 'ada', 'bob', '4'])).toBe('1\n');

@@ -1,7 +1,4 @@
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { buildModule } from '../../src/bundle/build-module.ts';
 import {
   type Client,
   type ConnectOptions,
@@ -13,7 +10,6 @@ import {
 import type * as hall from '../client/hall.ts';
 import { Running } from './running.ts';
 
-const file = fileURLToPath(new URL('../client/hall.ts', import.meta.url));
 let running: Running;
 let database = '';
 const clients: Client<typeof hall>[] = [];
@@ -21,9 +17,8 @@ const clients: Client<typeof hall>[] = [];
 beforeAll(async () => {
   running = await Running.start();
   const owner = await running.person();
-  const program = new Uint8Array((await buildModule(path.resolve(file))).program);
   database = 'watched-hall';
-  const { status, text } = await running.upload(database, program, owner);
+  const { status, text } = await running.publish(database, 'test/client/hall.ts', owner);
   if (status !== 200) throw new Error(text);
 });
 afterEach(() => {

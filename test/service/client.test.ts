@@ -1,8 +1,5 @@
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { buildModule } from '../../src/bundle/build-module.ts';
 import {
   type Client,
   type ConnectOptions,
@@ -12,7 +9,6 @@ import {
 import type * as hall from '../client/hall.ts';
 import { Running } from './running.ts';
 
-const file = fileURLToPath(new URL('../client/hall.ts', import.meta.url));
 let running: Running;
 let count = 0;
 const clients: Client<typeof hall>[] = [];
@@ -30,8 +26,7 @@ async function publish(): Promise<string> {
   const owner = await running.person();
   const name = `hall-${count}`;
   count += 1;
-  const program = new Uint8Array((await buildModule(path.resolve(file))).program);
-  const { status, text } = await running.upload(name, program, owner);
+  const { status, text } = await running.publish(name, 'test/client/hall.ts', owner);
   if (status !== 200) throw new Error(text);
   return name;
 }

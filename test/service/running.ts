@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { GivenConfiguration } from '../../src/service/configuration.ts';
-import { type Service, startService } from '../../src/service/start-service.ts';
+import { type Service, startServiceWith } from '../../src/service/start-service.ts';
+import { sharedLinker } from '../support/shared-linker.ts';
 import { program } from './built-program.ts';
 import type { Program } from './written-module.ts';
 
@@ -44,12 +45,11 @@ export class Running {
 
   static async start(given: GivenConfiguration = {}): Promise<Running> {
     const folder = given.dataDirectory ?? mkdtempSync(path.join(tmpdir(), 'reducerdb-running-'));
-    const service = await startService({
-      listen: { host: '127.0.0.1', port: 0 },
-      logLevel: 'silent',
-      ...given,
-      dataDirectory: folder,
-    });
+    const listen = { host: '127.0.0.1', port: 0 };
+    const service = await startServiceWith(
+      { listen, logLevel: 'silent', ...given, dataDirectory: folder },
+      { makeLinker: sharedLinker },
+    );
     return new Running(service, folder);
   }
 

@@ -1,6 +1,7 @@
 import type { HostOptions } from '../../src/host/host-options.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
+import { sharedLinker } from './shared-linker.ts';
 
 /** Of a host in memory, in the caller's thread, in which anyone can create databases. */
 export function hostOptions(more: Partial<HostOptions> = {}): HostOptions {
@@ -14,6 +15,7 @@ export function hostOptions(more: Partial<HostOptions> = {}): HostOptions {
     entropy: new MachineEntropy(),
     budget: {},
     report: () => undefined,
+    makeLinker: sharedLinker,
     ...more,
   };
 }

@@ -17,7 +17,7 @@ export interface DatabaseLinkerOptions {
   readonly owner?: OwnerIdentity | undefined;
   /** `undefined`: nothing is kept, as for a database in memory. */
   readonly programs: KeptPrograms | undefined;
-  readonly linker: Linker;
+  readonly linker: Pick<Linker, 'link'>;
   readonly report: Report;
 }
 

@@ -9,7 +9,7 @@ import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { EnvSource } from '../lanes/lane-env.ts';
 import { laneThreads } from '../lanes/lane-thread.ts';
-import { Linker } from '../linking/linker.ts';
+import { Linker, type LinkerOptions } from '../linking/linker.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Budget } from '../seats/budget.ts';
 import { HistoryDesk } from '../seats/history-desk.ts';
@@ -40,6 +40,7 @@ export interface WorkerPlacementOptions {
   readonly usualIsolation: Isolation;
   /** See `HostOptions`. */
   readonly isDevelopment?: boolean;
+  readonly makeLinker?: (options: LinkerOptions) => LinksPrograms;
   /** The mark of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
   /** Sends the HTTP requests of modules; absent: they send none. */
@@ -48,6 +49,9 @@ export interface WorkerPlacementOptions {
   readonly env?: EnvSource;
   readonly report: Report;
 }
+
+/** A linker as a placement uses it. */
+export type LinksPrograms = Pick<Linker, 'link' | 'close'>;
 
 /** Runs each database in a thread or a process. */
 export function workerPlacement(options: WorkerPlacementOptions): Placement {
@@ -62,8 +66,8 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     report({ level: 'warn', message });
   });
   if (options.usualIsolation === 'process') starter.prepare();
-  const { isDevelopment = false } = options;
-  const linker = new Linker({
+  const { isDevelopment = false, makeLinker = (given) => new Linker(given) } = options;
+  const linker = makeLinker({
     entry: () => workerEntry('linker'),
     report,
     isPrompt: isDevelopment,
