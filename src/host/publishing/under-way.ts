@@ -2,7 +2,7 @@ import { cancelledText } from '../../database/migrations/run-bounds.ts';
 import { Refusal } from '../../database/outcome.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 
-/** Updates of databases, and plans and trials of them, that can be abandoned before they are done. */
+/** Updates of databases, plans and trials of them, which can be abandoned before they are done. */
 export class UnderWay {
   readonly #endings = new Map<DatabaseIdentity, Set<AbortController>>();
 
