@@ -19,7 +19,7 @@ describe.each(['thread', 'process'] as const)('statements that hold much (%s)', 
     ]);
     expect(sorted).toMatchObject({ kind: 'result', rowCount: 150_000 });
     expect(shop.handle.statistics().restarts).toBe(0);
-  }, 60_000);
+  }, 240_000);
 
   it('[sql 8.4] never end the database: a write counts its copies, too', async () => {
     shop = await shopOpener(kind)(heavyShop);
@@ -42,7 +42,7 @@ describe.each(['thread', 'process'] as const)('statements that hold much (%s)', 
     expect(await shop.query(deleting)).toMatchObject({ kind: 'result', deleted: 25_000 });
     expect(shop.handle.statistics().restarts).toBe(0);
     expect(shop.reports()).toEqual([]);
-  }, 60_000);
+  }, 240_000);
 
   takeTurns(kind);
 });
