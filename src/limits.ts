@@ -302,7 +302,7 @@ export const limits = {
   linkQueueBytesMax: 256 * mebibyte,
   /** Recently linked small programs that are kept in memory, and what a linker keeps of pieces. */
   recentLinksBytesMax: 8 * mebibyte,
-  recentPiecesCharactersMax: 4 * 1024 * 1024,
+  recentPiecesBytesMax: 8 * mebibyte,
   /** Recent programs whose hashes are known to a thread. */
   recentHashesMax: 256,
   /** Small programs that one linker links before it is replaced, and how long it waits for one. */

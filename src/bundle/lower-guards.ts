@@ -91,7 +91,12 @@ function joined(pieces: readonly GuardedPiece[]): Place[] {
 }
 
 /** Pieces of recent programs: what is made of one depends on nothing but its text. */
-const recent = new RecentPieces<GuardedPiece>(limits.recentPiecesCharactersMax);
+const recent = new RecentPieces<GuardedPiece>(limits.recentPiecesBytesMax, heldBytes);
+
+/** A short piece takes much more than its text. */
+function heldBytes({ text, places }: GuardedPiece): number {
+  return 2 * text.length + 300 + 100 * places.length;
+}
 
 function pieceAlone(text: string): GuardedPiece | undefined {
   const known = recent.find(text);

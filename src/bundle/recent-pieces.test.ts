@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ownText, RecentPieces } from './recent-pieces.ts';
 
+const lengthOf = ({ text }: { readonly text: string }) => text.length;
+
 describe('recent pieces', () => {
   it('are found by their text, and forgotten when others have come since', () => {
-    const recent = new RecentPieces<{ readonly text: string; readonly number: number }>(40);
+    const recent = new RecentPieces<{ readonly text: string; readonly number: number }>(
+      40,
+      lengthOf,
+    );
     const keep = (text: string, number: number) => recent.keep({ text, number });
     keep('a'.repeat(10), 1);
     keep('b'.repeat(10), 2);
@@ -18,7 +23,7 @@ describe('recent pieces', () => {
   });
 
   it('are not kept where one takes the room of all', () => {
-    const recent = new RecentPieces<{ readonly text: string }>(40);
+    const recent = new RecentPieces<{ readonly text: string }>(40, lengthOf);
     recent.keep({ text: 'a' });
     recent.keep({ text: 'b'.repeat(21) });
     expect(recent.find('b'.repeat(21))).toBeUndefined();

@@ -10,13 +10,16 @@ export interface OfText {
  */
 export class RecentPieces<Piece extends OfText> {
   readonly #halfMax: number;
+  readonly #bytesOf: (piece: Piece) => number;
   #young = new Map<string, Piece>();
   #old = new Map<string, Piece>();
-  /** Characters of the younger half. */
-  #characters = 0;
+  /** Of the younger half. */
+  #bytes = 0;
 
-  constructor(charactersMax: number) {
-    this.#halfMax = charactersMax / 2;
+  /** `bytesOf`: the memory that a piece takes, about. */
+  constructor(bytesMax: number, bytesOf: (piece: Piece) => number) {
+    this.#halfMax = bytesMax / 2;
+    this.#bytesOf = bytesOf;
   }
 
   find(text: string): Piece | undefined {
@@ -29,15 +32,15 @@ export class RecentPieces<Piece extends OfText> {
 
   /** Its text should be an `ownText`. */
   keep(piece: Piece): void {
-    const { length } = piece.text;
-    if (length > this.#halfMax) return;
-    if (this.#characters + length > this.#halfMax) {
+    const bytes = this.#bytesOf(piece);
+    if (bytes > this.#halfMax) return;
+    if (this.#bytes + bytes > this.#halfMax) {
       this.#old = this.#young;
       this.#young = new Map();
-      this.#characters = 0;
+      this.#bytes = 0;
     }
     this.#young.set(piece.text, piece);
-    this.#characters += length;
+    this.#bytes += bytes;
   }
 }
 

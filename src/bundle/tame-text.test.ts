@@ -18,6 +18,21 @@ describe('a text is surely tame', () => {
     for (const text of tame) expect(isSurelyTame(text), text).toBe(true);
   });
 
+  it('never if a method is named by a number', () => {
+    for (const name of ['1', '1.5', '.5', '1e+5', '0x1f', '1_0']) {
+      expect(isSurelyTame(`({ async ${name}() {} })`), name).toBe(false);
+    }
+  });
+
+  it('in a time that grows with its length, whatever it consists of', () => {
+    for (const between of [' '.repeat(1_000_000), ' a'.repeat(500_000), '\n'.repeat(1_000_000)]) {
+      expect(isSurelyTame(`x = "async${between}, ";`)).toBe(true);
+    }
+    expect(isSurelyTame(`x = "async ${'a'.repeat(1_000_000)}${' '.repeat(1_000_000)}, ";`)).toBe(
+      true,
+    );
+  });
+
   it('never if one of them may be more than that', () => {
     for (const between of space) {
       const wild = [

@@ -9,17 +9,18 @@
  * ```
  * import ( …     import . …                                       reaches out
  * async function     async name =>     async name (     async (   a function, a method, a call
- * async * …     async [ …     async # …     async 'name' …        a method
+ * async * …     async [ …     async # …     async 'name' …     async 1.5 …    a method
  * ```
  *
  * Between the words and signs there is space, or a comment: one begins with `/`, or in a script
  * with `<!--` or `-->`. Names that are not plain ASCII count as anything.
  */
 export function isSurelyTame(script: string): boolean {
-  return !mayBeImport.test(script) && !mayBeAsync.test(script);
+  return ![mayBeImport, mayBeAsync, mayBeNamedAsync].some((wild) => wild.test(script));
 }
 
 const mayBeImport = /(?<![\w$])import\s*[(./<-]/;
 
-const mayBeAsync =
-  /(?<![\w$])async(?![\w$])\s*(?:function(?![\w$])|[\w$]*\s*(?:[([=/<\\*#'"`-]|[^\0-\x7f]))/;
+const mayBeAsync = /(?<![\w$])async(?![\w$])\s*(?:[([=/<\\*#'"`-]|[^\0-\x7f]|function(?![\w$]))/;
+
+const mayBeNamedAsync = /(?<![\w$])async(?![\w$])\s*[\w$.+]+\s*(?:[([=/<\\*#'"`-]|[^\0-\x7f])/;

@@ -71,11 +71,13 @@ export function filled(
   let last = 0;
   let line = 0;
   let lineStart = 0;
+  // Looked for once a line: one line may be all of the script, and have thousands of places.
+  let lineEnd = script.indexOf('\n');
   for (const { at, text } of places) {
-    for (let end = script.indexOf('\n', lineStart); end >= 0 && end < at; ) {
+    while (lineEnd >= 0 && lineEnd < at) {
       line += 1;
-      lineStart = end + 1;
-      end = script.indexOf('\n', lineStart);
+      lineStart = lineEnd + 1;
+      lineEnd = script.indexOf('\n', lineStart);
     }
     parts.push(script.slice(last, at), text);
     insertions.push({ line, column: at - lineStart, length: text.length });
