@@ -100,7 +100,10 @@ describe('[living 5.12] a canary', { timeout: 240_000 }, () => {
     await calls.stop();
     expect([code, stdout]).toEqual([0, expect.stringContaining('Deploy 2 stays: ')]);
     const few = await publish('good', { word: 'three', first: halfFails }, '--canary', '1');
-    expect([few.code, few.stdout]).toEqual([0, expect.stringContaining('Deploy 3 stays: no call came')]);
+    expect([few.code, few.stdout]).toEqual([
+      0,
+      expect.stringContaining('Deploy 3 stays: no call came'),
+    ]);
     expect(await wordOf(sandbox, 'good')).toBe('three');
   });
 
