@@ -29,6 +29,7 @@ export class DevService {
   #restarts: number[] = [];
   /** The start that is under way. */
   #starting: Promise<void> | undefined;
+  #ensuring: Promise<void> | undefined;
 
   constructor(options: DevServiceOptions) {
     this.#options = options;
@@ -72,7 +73,15 @@ export class DevService {
    * Makes sure that the service answers: one that has ended is started again. Throws if it ends
    * again and again.
    */
-  async ensure(): Promise<void> {
+  ensure(): Promise<void> {
+    // Several ask at once when it ends, and one start is enough.
+    this.#ensuring ??= this.#ensure().finally(() => {
+      this.#ensuring = undefined;
+    });
+    return this.#ensuring;
+  }
+
+  async #ensure(): Promise<void> {
     if (this.#isEnding) return;
     if (this.#starting !== undefined) return this.#starting;
     if (this.#isChildAlive() || (await this.#isOurs(this.#url))) return;
@@ -83,6 +92,7 @@ export class DevService {
       this.#url = state.url;
       return;
     }
+    if (this.#isEnding) return;
     const now = performance.now();
     this.#restarts = this.#restarts.filter((at) => now - at < limits.devRestartMillis);
     if (this.#restarts.length >= limits.devRestartsMax) throw this.#failure('ends again and again');
@@ -94,6 +104,7 @@ export class DevService {
   /** Ends the service that this process has started or taken over. */
   async end(): Promise<void> {
     this.#isEnding = true;
+    await this.#ensuring?.catch(() => undefined);
     await this.#starting?.catch(() => undefined);
     const pid = this.#child?.pid ?? this.#adopted;
     if (pid === undefined || (this.#child !== undefined && !this.#isChildAlive())) return;
