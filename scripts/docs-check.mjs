@@ -1,6 +1,6 @@
 // Runs everything that holds the documents: each command and snippet of the guides, examples in
 // comments, tables that are compared with the code, links, and what the package contains. It runs
-// all guides, of which `npm test` runs a third by turns. The command must be built:
+// all guides, of which `npm test` runs half by turns. The command must be built:
 // `npm run build && npm run docs:check [-- -t NAME]`.
 import { packageBin, runNode } from './run.mjs';
 

@@ -98,7 +98,8 @@ function backLines({ tables }: Pick<Trial, 'tables'>, back: TriedBack): string[]
     lines.push(`Then the \`down\` steps of ${names} were tried on that, and thrown away:`);
     lines.push(...wayLines(back, reason !== null), '');
   }
-  if (possible) lines.push(...(tried ? comingBack(tables, back) : [losesNothing]));
+  if (possible)
+    lines.push(...(tried ? comingBack(tables, back) : ['Going back would lose nothing.']));
   else if (reason !== null) lines.push(`Going back would fail: ${reason}`);
   if (lost.length > 0) {
     lines.push('Going back would lose:');
@@ -109,8 +110,6 @@ function backLines({ tables }: Pick<Trial, 'tables'>, back: TriedBack): string[]
   }
   return lines;
 }
-
-const losesNothing = 'Going back would lose nothing.';
 
 /** Whether the rows that come back are those of now. */
 function comingBack(tables: Trial['tables'], back: TriedBack): string[] {

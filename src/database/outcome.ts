@@ -389,6 +389,12 @@ export function stoppedRefusal(): Refusal {
   return refusal('database.stopped', message);
 }
 
+/** Of a publish, a plan or a trial, whatever it was doing: linking, waiting, taking rows. */
+export function cancelledRefusal(): Refusal {
+  const message = 'The publish was cancelled before its swap. Nothing was changed';
+  return refusal('migration.cancelled', message);
+}
+
 export interface RefusalBody {
   readonly code:
     | 'database.overloaded'

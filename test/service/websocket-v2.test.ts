@@ -5,7 +5,6 @@ import { encodeClientMessage } from '../../src/protocol/v2/client-message.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { identityToHex } from '../../src/values/identity.ts';
 import { callerIdentity } from '../../src/values/identity-roles.ts';
-import { someOf } from '../support/share.ts';
 import { type Person, Running } from './running.ts';
 import { bodyOf, type OpenOptions, SocketClient } from './socket-client.ts';
 import { encoded, Guest, readable, tablesIn } from './socket-guest.ts';
@@ -37,8 +36,7 @@ async function client(options: OpenOptions & { database?: string } = {}): Promis
   return guest;
 }
 
-/** What the versions have in common: one of them, by turns. */
-describe.each(someOf(['v2', 'v3']))('the WebSocket door in %s', (version) => {
+describe.each(['v2', 'v3'])('the WebSocket door in %s', (version) => {
   const protocols = [`${version}.bsatn.spacetimedb`];
   const database = `tavern-${version}`;
   const guest = (options: OpenOptions = {}) => client({ protocols, database, ...options });

@@ -1,7 +1,7 @@
 import { MigrationError } from '../../store/migrate.ts';
 import { bytesText } from '../../values/bytes-text.ts';
 import type { DatabaseCore } from '../core.ts';
-import { refusal } from '../outcome.ts';
+import { cancelledRefusal } from '../outcome.ts';
 import { type MigrationBounds, migrationBoundsOfLimits } from './migration-sizes.ts';
 
 /** The rows that a stage has made so far. */
@@ -13,8 +13,6 @@ export interface MadeRows {
   /** Bytes of the tables that they are made from, with their indexes. */
   readonly fromBytes: number;
 }
-
-export const cancelledText = 'The publish was cancelled before its swap. Nothing was changed';
 
 /**
  * What one migration, or one trial, may take while it runs. It looks at that after each batch, and
@@ -60,7 +58,7 @@ export class RunBounds {
 
   /** Throws if it is to end. */
   look(): void {
-    if (this.#isAbandoned()) throw refusal('migration.cancelled', cancelledText);
+    if (this.#isAbandoned()) throw cancelledRefusal();
     const { clock } = this.#core;
     if (this.#until === undefined || clock.monotonicMillis() < this.#until) return;
     const seconds = Math.round(this.#bounds.standstillMillisMax / 1_000);

@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { Alarm, MakeAlarm } from '../alarm.ts';
 import type { DatabaseCore } from '../core.ts';
 import { hostLine } from '../host-line.ts';
-import { type RefusalBody, refusal } from '../outcome.ts';
+import { cancelledRefusal, type RefusalBody, refusal } from '../outcome.ts';
 import type { LoadedProgram, ProgramSurroundings } from '../program.ts';
 import { refusedReply } from '../refused-reply.ts';
 import type { Ticket } from '../ticket.ts';
@@ -23,7 +23,7 @@ import {
   tryUpdate,
 } from '../update-program.ts';
 import { MigrationRun, requireMemory } from './migration-run.ts';
-import { cancelledText, RunBounds } from './run-bounds.ts';
+import { RunBounds } from './run-bounds.ts';
 import { NeedsStandstill } from './stage-rows.ts';
 import { Trial } from './trial.ts';
 import { TrialRun } from './trial-run.ts';
@@ -140,7 +140,7 @@ export class Updates {
       this.#waiting.delete(work.ticket);
       const isUnwanted = this.#unwanted.delete(work.ticket) || this.#isAbandoned(work.ticket);
       if (isUnwanted || this.#running !== undefined) work.loaded.runner.dispose();
-      if (isUnwanted) throw refusal('migration.cancelled', cancelledText);
+      if (isUnwanted) throw cancelledRefusal();
       if (this.#running !== undefined) throw refusal('migration.running', runningText);
       if (work.request.isTrial === true) return this.#try(work);
       const allowed = allowUpdate(this.#core, this.#updateOf(work, results));
@@ -185,8 +185,7 @@ export class Updates {
     const running = this.#running;
     if (this.#waiting.has(ticket)) this.#unwanted.add(ticket);
     if (running?.work.ticket !== ticket) return [];
-    const body = { code: 'migration.cancelled', message: cancelledText } as const;
-    return [this.#end(running, body)];
+    return [this.#end(running, cancelledRefusal().body)];
   }
 
   /** The database closes. */

@@ -1,6 +1,7 @@
 import { assert, unreachable } from '../../assert.ts';
 import type { Clock } from '../../database/clock.ts';
 import {
+  cancelledRefusal,
   Refusal,
   type RefusalBody,
   stoppedRefusal,
@@ -446,8 +447,9 @@ export function lostUpdate(): Refusal {
   return updateFailure('database.lost', text);
 }
 
-/** Of a procedure or a handler: no one waits for it any more. */
-export function abandonedRefusal(): Refusal {
+/** Of a request that has not begun: no one waits for it any more. */
+export function abandonedRefusal(kind: DatabaseRequest['kind']): Refusal {
+  if (kind === 'update') return cancelledRefusal();
   return refusal(
     'database.stopped',
     'The caller was gone before the procedure or the handler began.',

@@ -269,7 +269,7 @@ describe('the linker', { timeout: 120_000 }, () => {
     await next;
     expect(linker.processIds).not.toContain(pid);
     expect(reports).toEqual([]);
-    await expect(of(AbortSignal.abort())).rejects.toThrow(Refusal);
+    await expect(of(AbortSignal.abort())).rejects.toThrow('was cancelled');
   });
 
   it.runIf(hasProc)(

@@ -1,4 +1,4 @@
-import { Refusal, stoppedRefusal } from '../../database/outcome.ts';
+import { cancelledRefusal, Refusal, stoppedRefusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { ProgramError, programTooLargeText } from '../../module/runner.ts';
 import type { Report } from '../../node/report-line.ts';
@@ -122,7 +122,7 @@ export class Linker {
     }
     const recent = this.#isSmall(request.bytes) ? this.#recent.find(request.bytes) : undefined;
     if (recent !== undefined) return Promise.resolve(recent);
-    if (request.signal?.aborted === true) return Promise.reject(stoppedRefusal());
+    if (request.signal?.aborted === true) return Promise.reject(cancelledRefusal());
     const mustWait = this.#waiting.length > 0 || !this.#hasRoom(request);
     const mayWait = request.isReopening || !mustWait || this.#makeRoom(request);
     if (!mayWait) return Promise.reject(fullRefusal());
@@ -130,7 +130,7 @@ export class Linker {
       const waiting = { ...request, resolve, reject };
       this.#waiting.push(waiting);
       this.#waitingBytes += request.bytes.length;
-      const leave = () => this.#refuse(waiting, stoppedRefusal());
+      const leave = () => this.#refuse(waiting, cancelledRefusal());
       request.signal?.addEventListener('abort', leave, { once: true });
       this.#next();
     });
@@ -252,9 +252,9 @@ export class Linker {
       case 'refused':
         throw new ProgramError(answer.message);
       case 'ended':
-        throw this.#isClosed || request.signal?.aborted === true
-          ? stoppedRefusal()
-          : this.#endError(answer.end, request.bytes);
+        if (this.#isClosed) throw stoppedRefusal();
+        if (request.signal?.aborted === true) throw cancelledRefusal();
+        throw this.#endError(answer.end, request.bytes);
     }
   }
 

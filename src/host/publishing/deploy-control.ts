@@ -134,9 +134,10 @@ export class DeployControl {
     const program = await this.#programOf(record, await this.#chosen(identity, number));
     const { handle } = running.entry(identity);
     const { definition: old, applied = [] } = await handle.describe();
-    const earlier = definitionOf(await running.examine(identity, program));
-    const report = await publisher.underWay.with(identity, signal, (either) => {
-      return handle.trial(program, either, true);
+    const { earlier, report } = await publisher.underWay.with(identity, signal, async (either) => {
+      const described = await running.examine(identity, program, either);
+      const report = await handle.trial(program, either, true);
+      return { earlier: definitionOf(described), report };
     });
     const isDeclared = planBack(old, earlier, applied).kind === 'declared';
     const sampled = (isDeclared && old.migrations[report.sampledTo + 1]?.from) || earlier;

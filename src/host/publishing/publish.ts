@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { networkOf } from '../../auth/client-address.ts';
 import { deriveIdentity } from '../../auth/identity.ts';
 import type { Clock } from '../../database/clock.ts';
-import { cancelledText } from '../../database/migrations/run-bounds.ts';
-import { refusal } from '../../database/outcome.ts';
+import { cancelledRefusal, refusal } from '../../database/outcome.ts';
 import { definitionOf } from '../../database/program.ts';
 import { hashHex } from '../../database/program-hash.ts';
 import {
@@ -103,7 +102,7 @@ export class Publisher {
   readonly #options: PublisherOptions;
   readonly #locks = new KeyedLock<DatabaseIdentity>();
   readonly #historyLocks = new KeyedLock<DatabaseIdentity>();
-  /** What can be abandoned: updates, and trials that others begin. */
+  /** What can be abandoned: publishes, and plans and trials that others begin. */
   readonly underWay = new UnderWay();
 
   constructor(options: PublisherOptions) {
@@ -148,7 +147,7 @@ export class Publisher {
       const watched = { ...request, watch: { ...request.watch, signal } };
       return this.inTurn(identity, () => {
         // Somebody has cancelled it while others had their turn.
-        if (signal.aborted) throw refusal('migration.cancelled', cancelledText);
+        if (signal.aborted) throw cancelledRefusal();
         return this.#options.counts.around(identity, () => this.#publishTo(identity, watched));
       });
     });
@@ -222,8 +221,11 @@ export class Publisher {
    * Checks no rights, and sets no values.
    */
   async replace(record: RegisteredDatabase, order: UpdateOrder): Promise<Deploy | undefined> {
-    await this.#settle(record.identity, false);
-    return this.#update(record, order, undefined);
+    const { identity } = record;
+    await this.#settle(identity, false);
+    return this.underWay.with(identity, order.watch?.signal, (signal) => {
+      return this.#update(record, { ...order, watch: { ...order.watch, signal } }, undefined);
+    });
   }
 
   async #publishTo(
@@ -300,12 +302,9 @@ export class Publisher {
       this.#options.env.replaces(identity);
       const isRollback = order.deploy.kind === 'rolled-back';
       const permission = { policy, token, isRollback };
-      const { signal: given, onProgress } = order.watch ?? {};
       const examining = () => void this.#options.deploys.of(identity).keepRunning();
-      const { figures } = await this.underWay.with(identity, given, (signal) => {
-        const watch = { signal, onProgress, examining, planned };
-        return handle.update(program, permission, confirmMillis, watch);
-      });
+      const watch = { ...order.watch, examining, planned };
+      const { figures } = await handle.update(program, permission, confirmMillis, watch);
       if (figures !== undefined) counts.updated(identity, figures);
       await values?.done();
     } catch (error) {

@@ -1,15 +1,10 @@
-import { cancelledText } from '../../database/migrations/run-bounds.ts';
-import { Refusal } from '../../database/outcome.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 
 /** Updates of databases, plans and trials of them, which can be abandoned before they are done. */
 export class UnderWay {
   readonly #endings = new Map<DatabaseIdentity, Set<AbortController>>();
 
-  /**
-   * `work` gets a signal that is aborted with `given`, or by `cancel`. If it ends because of that,
-   * this rejects with `migration.cancelled`, whatever it was doing: linking, waiting, trying.
-   */
+  /** `work` gets a signal that is aborted with `given`, or by `cancel`. */
   async with<Result>(
     identity: DatabaseIdentity,
     given: AbortSignal | undefined,
@@ -18,14 +13,9 @@ export class UnderWay {
     const ending = new AbortController();
     const endings = this.#endings.get(identity) ?? new Set();
     this.#endings.set(identity, endings.add(ending));
-    const signals = given === undefined ? [ending.signal] : [given, ending.signal];
-    const signal = AbortSignal.any(signals);
+    const { signal } = ending;
     try {
-      return await work(signal);
-    } catch (error) {
-      const wasStopped = error instanceof Refusal && error.body.code === 'database.stopped';
-      if (!signal.aborted || !wasStopped) throw error;
-      throw new Refusal({ code: 'migration.cancelled', message: cancelledText }, { cause: error });
+      return await work(given === undefined ? signal : AbortSignal.any([given, signal]));
     } finally {
       endings.delete(ending);
       if (endings.size === 0) this.#endings.delete(identity);

@@ -221,7 +221,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const of = this.#pending.lastTicket;
     const cancel = (): void => {
       // It is the one before when the request was refused.
-      if (of !== before) this.#cancel(of);
+      if (of !== before) this.#cancel(of, request.kind);
     };
     if (onProgress !== undefined && of !== before) this.#watched.set(of, onProgress);
     try {
@@ -231,9 +231,9 @@ export class SupervisedDatabase implements DatabaseHandle {
     }
   }
 
-  /** Nobody waits any more for that procedure, handler or snapshot. */
-  #cancel(of: Ticket): void {
-    this.#pending.withdraw(of, abandonedRefusal());
+  /** Nobody waits any more for that update, procedure, handler or snapshot. */
+  #cancel(of: Ticket, kind: DatabaseRequest['kind']): void {
+    this.#pending.withdraw(of, abandonedRefusal(kind));
     if (this.#pending.find(of) === undefined) return;
     this.#life.servingSeat?.abandon?.(of);
     this.#cancelBegun(of, 'gone');
