@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../database/clock.ts';
-import { stoppedRefusal } from '../../database/outcome.ts';
+import { cancelledRefusal } from '../../database/outcome.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import { machineAlarms } from '../../node/machine-alarm.ts';
 import type { Report } from '../../node/report-line.ts';
@@ -103,7 +103,7 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
       const around = isThread ? { ...shared, startWorker: spare.start } : shared;
       const outcome = await examineProgram(program, place.identity, around, signal);
       if (outcome instanceof Uint8Array) return outcome;
-      if (signal?.aborted === true) throw stoppedRefusal();
+      if (signal?.aborted === true) throw cancelledRefusal();
       if (isOfService(outcome.cause)) {
         const about = { database: identityToHex(place.identity), reason: outcome.cause };
         const message = `A program could not be examined, and its publisher must try again: `;
