@@ -108,7 +108,11 @@ function optionsOf(
       y: { range: (_plot, low, high) => [Math.min(0, low ?? 0), topOf(high)] },
     },
     axes: [
-      { ...axis, values: (_plot, marks) => marks.map((mark) => minute.format(mark * 1_000)) },
+      {
+        ...axis,
+        size: 30,
+        values: (_plot, marks) => marks.map((mark) => minute.format(mark * 1_000)),
+      },
       { ...axis, size: 64, space: 34, values: (_plot, marks) => marks.map((mark) => textOf(mark)) },
     ],
     series: [

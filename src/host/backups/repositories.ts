@@ -39,4 +39,4 @@ export class Repositories {
 
 const noneText =
   'This service has no repository for backups. Its operator names one in config.toml of the data ' +
-  'folder, under [repository.NAME]';
+  'folder, under [repository.NAME].';

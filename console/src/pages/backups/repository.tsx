@@ -93,8 +93,15 @@ function List({ repository }: { readonly repository: string }) {
       </Notice>
     );
   }
-  if (backups.error !== undefined)
-    return <Failure error={backups.error} onRetry={backups.reload} />;
+  const { error } = backups;
+  if (error?.status === 400 && repository === '') {
+    return (
+      <Empty icon="archive" title="No repository is chosen">
+        {error.message}
+      </Empty>
+    );
+  }
+  if (error !== undefined) return <Failure error={error} onRetry={backups.reload} />;
   if (backups.value === undefined) return <Loading lines={3} />;
   if (backups.value.length === 0) {
     return (

@@ -37,20 +37,24 @@ export function Page({ database }: { readonly database: string }) {
       .finally(() => setBusy(''));
   };
   const isPaused = loaded.value?.isPaused === true;
+  /** What is paused can be resumed, also where nothing is left to run. */
+  const hasSome = isPaused || loaded.value?.schedules.length !== 0;
   const allOrder = isPaused ? 'resume' : 'pause';
   return (
     <PageFrame
       title="Schedules"
       about="What the service runs by itself, when it is due."
       actions={
-        <Button
-          icon={isPaused ? 'play' : 'pause'}
-          off={whyNot('control_schedules')}
-          isBusy={busy === keyOf(allOrder, null)}
-          onClick={() => order(allOrder, null)}
-        >
-          {isPaused ? 'Resume all' : 'Pause all'}
-        </Button>
+        hasSome && (
+          <Button
+            icon={isPaused ? 'play' : 'pause'}
+            off={whyNot('control_schedules')}
+            isBusy={busy === keyOf(allOrder, null)}
+            onClick={() => order(allOrder, null)}
+          >
+            {isPaused ? 'Resume all' : 'Pause all'}
+          </Button>
+        )
       }
     >
       <WhenLoaded of={loaded}>
