@@ -113,7 +113,9 @@ describe('reducerdb dev', () => {
     await run.says('The old program stays in force.');
     await run.call('add', ['milk']);
     await run.says('having milk');
-    edit(file, "'having ' + )", "'again ' + name)");
+    edit(file, "'having ' + )", "'having ' + name)");
+    await run.says('shop runs this program already');
+    edit(file, "'having ' + name", "'again ' + name");
     await run.says(/published shop in \d+ ms/);
     await run.call('add', ['salt']);
     await run.says('again salt');

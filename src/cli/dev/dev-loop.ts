@@ -40,6 +40,8 @@ export class DevLoop {
   #sources: ReadonlySet<string> = new Set();
   #program: Uint8Array | undefined;
   #hasFailed = true;
+  /** A fault was shown, and nothing since that says that it is gone. */
+  #isFaulty = false;
   #isAgain = false;
   #isReset = false;
   /** Takes back what the running round asks. */
@@ -113,7 +115,7 @@ export class DevLoop {
         if (this.#isEnded) return;
         if (!(error instanceof CliError)) throw error;
         this.#hasFailed = true;
-        if (!(error instanceof Unreachable)) this.#options.screen.fault(error.message);
+        if (!(error instanceof Unreachable)) this.#fault(error.message);
         await this.#options.ensure();
         // What was asked for may have been done, or not: the next round finds out.
         if (error instanceof Unreachable) this.#isAgain = true;
@@ -122,7 +124,7 @@ export class DevLoop {
   }
 
   async #roundOnce(signal: AbortSignal): Promise<void> {
-    const { screen, types, database } = this.#options;
+    const { types, database } = this.#options;
     const started = performance.now();
     const built = await this.#build();
     if (built === undefined) {
@@ -132,6 +134,7 @@ export class DevLoop {
     const { program } = built;
     const clear = this.#isReset;
     if (!clear && this.#program !== undefined && Buffer.compare(program, this.#program) === 0) {
+      this.#sayMended();
       types.begin();
       return;
     }
@@ -145,11 +148,12 @@ export class DevLoop {
       case 'published':
         this.#isReset = false;
         this.#program = program;
+        this.#isFaulty = false;
         await this.#options.published(result, { millis, isReset: clear });
         return;
       case 'failed':
         this.#hasFailed = true;
-        screen.fault(`${result.text.trimEnd()}\nThe old program stays in force.`);
+        this.#fault(`${result.text.trimEnd()}\nThe old program stays in force.`);
         return;
       case 'conflict':
         this.#hasFailed = true;
@@ -187,8 +191,20 @@ export class DevLoop {
       if (!(error instanceof BuildError)) throw error;
       this.#hasFailed = true;
       const kept = this.#program === undefined ? '' : '\nThe old program stays in force.';
-      screen.fault(`${error.message}${kept}`);
+      this.#fault(`${error.message}${kept}`);
       return undefined;
     }
+  }
+
+  #fault(text: string): void {
+    this.#isFaulty = true;
+    this.#options.screen.fault(text);
+  }
+
+  /** The sources are again those of the program in force. */
+  #sayMended(): void {
+    if (this.#isFaulty)
+      this.#options.screen.say(`${this.#options.database} runs this program already`);
+    this.#isFaulty = false;
   }
 }
