@@ -8,7 +8,7 @@ import { LongestFirst } from './test/support/longest-first.ts';
  * timers of theirs.
  */
 const together = [
-  'src/{values,schema,protocol,store,sql,live,log,module,database,mcp-protocol}/**/' +
+  'src/{values,schema,protocol,store,sql,live,log,module,database,mcp-protocol,shared-log}/**/' +
     '!(held-bytes|own-text|outgoing).test.ts',
   'src/{auth,bundle,cli,doors,http,mcp,server,websocket}/**/!(notices).test.ts',
   'test/{client,codegen,conformance,live,simulation,sql}/**/*.test.ts',

@@ -55,6 +55,17 @@ it.each<readonly [relation: string, holds: boolean]>([
       limits.manifestsSearchedMax <= limits.backupsListedMax,
   ],
   [
+    'a read of a shared log has room for its largest entry, and the queue for a full one',
+    limits.sharedReadBytesMax >= limits.entryBytesMax &&
+      limits.replicatorQueueBytesMax >= 2 * limits.entryBytesMax &&
+      limits.keptEntryBytesMax >= limits.entryBytesMax,
+  ],
+  [
+    'a leader is looked at several times within a lease, and all candidates try within another',
+    4 * (limits.leaderLookMillis + limits.leaderLookSpreadMillis) <= 2 * limits.leaseMillisMin &&
+      limits.leaseMillisMin <= limits.leaseMillis,
+  ],
+  [
     'an archive takes a snapshot before a backup has to read more log than that',
     limits.archiveBaseLogBytesMin >= limits.backupSnapshotLogBytesMax &&
       limits.archiveLagBytesMax > limits.archiveBaseLogBytesMin,

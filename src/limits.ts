@@ -1,5 +1,6 @@
 import { agentLimits } from './agent-limits.ts';
 import { backupLimits } from './backup-limits.ts';
+import { clusterLimits } from './cluster-limits.ts';
 import { consoleLimits } from './console-limits.ts';
 import { devLimits } from './dev-limits.ts';
 import { handlerLimits } from './handler-limits.ts';
@@ -18,10 +19,8 @@ const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 
 /**
- * Every queue, buffer, body and recursion has its bound here, with its unit in its name. How the
- * bounds relate is asserted in `limits.test.ts`. Bounds that the client library needs too come from
- * `shared-limits.ts`, because this file would go into every page as a whole. The other files list
- * those of one subject each, such as `site-limits.ts` those of static files.
+ * Every queue, buffer, body and recursion has its bound, with its unit in its name; how they relate
+ * is asserted in `limits.test.ts`. Other files list those of one subject each.
  */
 export const limits = {
   ...shared,
@@ -34,6 +33,7 @@ export const limits = {
   ...historyLimits,
   ...insideLimits,
   ...backupLimits,
+  ...clusterLimits,
   ...transferLimits,
   ...migrationLimits,
   ...vectorLimits,

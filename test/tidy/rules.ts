@@ -2,6 +2,7 @@ import {
   arrows,
   engineRooms,
   folderArrows,
+  foundations,
   guestRooms,
   peerPackages,
   publishedRooms,
@@ -161,7 +162,7 @@ export function checkOrphans(
   return files
     .map((file) => file.path)
     .filter((path) => !isTest(path) && !path.endsWith('/index.ts'))
-    .filter((path) => !startedFiles.includes(path) && !imported.has(path))
+    .filter((path) => ![...startedFiles, ...foundations].includes(path) && !imported.has(path))
     .filter((path) => roomOf(path) !== 'testing' || !tested.has(path))
     .map((path) => `${path}: nothing imports it`);
 }

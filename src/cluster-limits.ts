@@ -1,0 +1,54 @@
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+
+/** The bounds of shared logs and of the clusters on them. Part of `limits.ts`. */
+export const clusterLimits = {
+  /** One entry of a shared log with its header, unless its engine takes less; and the least. */
+  entryBytesMax: 4 * mebibyte,
+  entryBytesMin: 64 * kibibyte,
+  /** Entries that one `append`, and one `confirm`, can name: one for each database that waits. */
+  appendItemsMax: 256,
+  /** Bytes of entries that one read of a shared log gives, and how many entries. */
+  sharedReadBytesMax: 8 * mebibyte,
+  sharedReadEntriesMax: 1_000,
+  /** UTF-8 bytes of a host's name, an address, and of the text that names an engine's past. */
+  hostNameBytesMax: 128,
+  hostAddressBytesMax: 256,
+  engineHistoryBytesMax: 256,
+  /** Records that wait for the append in flight; more, and the database takes no turn. */
+  replicatorQueueBytesMax: 64 * mebibyte,
+  /**
+   * Stored entries that a leader keeps, in case the engine loses them: how many, and their bytes.
+   */
+  keptEntriesMax: 1_024,
+  keptEntryBytesMax: 32 * mebibyte,
+  /** Pauses between two tries of an append whose result is not known. */
+  appendRetryMillisMin: 50,
+  appendRetryMillisMax: 1_000,
+  /** An append without an answer for so long has an unknown result. */
+  appendAnswerMillisMax: 5_000,
+  /** A leader whose beat is older may have lost its database to another host. */
+  leaseMillis: 2_000,
+  leaseMillisMin: 1_000,
+  leaseMillisMax: 30_000,
+  /** How often a host looks whether a leader is silent, give or take. */
+  leaderLookMillis: 250,
+  leaderLookSpreadMillis: 50,
+  /** How much longer each further candidate waits before it claims. */
+  candidateRankMillis: 100,
+  candidatesMax: 64,
+  /**
+   * A clock that is off by so much from the engine's is reported, and keeps a host from claiming.
+   */
+  clockSkewWarnMillis: 500,
+  clockSkewClaimMillisMax: 10_000,
+  /** A target of a move that does not lead after this long is taken for failed. */
+  handOverMillisMax: 1_000,
+  /** A leader with nothing to write tells followers after this long what is settled. */
+  settleMillis: 1_000,
+  /** Hosts of one cluster, places of databases that they tell each other at once, boxes. */
+  clusterHostsMax: 256,
+  placeHintsMax: 100_000,
+  secretBoxBytesMax: 64 * kibibyte,
+  secretBoxNameBytesMax: 128,
+} as const;

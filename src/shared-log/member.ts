@@ -1,0 +1,370 @@
+import { assert } from '../assert.ts';
+import { limits } from '../limits.ts';
+import { type AppendOutcome, runAppend } from './append-run.ts';
+import { encodeEntry, entryKinds } from './entry.ts';
+import { encodeLead, type Lead } from './entry-payloads.ts';
+import {
+  followingState,
+  type LeadershipEvent,
+  type LeadershipState,
+  type Look,
+  leadershipAfter,
+} from './leadership.ts';
+import type { LogName } from './log-name.ts';
+import type { Replica } from './replica.ts';
+import { Replicator, type ReplicatorEnd } from './replicator.ts';
+import type { AppendResult, SharedLog, StoredEntry } from './shared-log.ts';
+import { Tail, type TailFault, type TailStep } from './tail.ts';
+
+export interface MemberOptions {
+  readonly sharedLog: SharedLog;
+  readonly log: LogName;
+  /** This host, as the entries that begin its terms name it. */
+  readonly me: Lead;
+  readonly replica: Replica;
+  readonly entryBytesMax: number;
+  readonly leaseMillis: number;
+  readonly waitsForLocalSync: boolean;
+  readonly now: () => number;
+  readonly pause: (millis: number) => Promise<void>;
+  /** What the engine calls its past now. */
+  readonly history: () => string;
+  /**
+   * Where the acknowledged history ends by those hosts that can be reached, as offsets; asked when
+   * the engine's past has changed since the last term.
+   */
+  readonly acknowledgedElsewhere: () => Promise<readonly number[]>;
+  /** What this host sees of the leader, but for what the log says. */
+  readonly look: (leader: Lead | undefined) => LookAround;
+  readonly events: MemberEvents;
+}
+
+export type LookAround = Pick<
+  Look,
+  'isEngineReached' | 'beatAgeMillis' | 'isGone' | 'rank' | 'skewMillis' | 'isCandidate'
+>;
+
+export interface MemberEvents {
+  /** This host leads: calls can run. */
+  readonly onLead: (replicator: Replicator) => void;
+  /**
+   * It does not any more. What was not acknowledged has failed; then the local end is set aside.
+   */
+  readonly onLost: (end: ReplicatorEnd) => void;
+  readonly onResult?: (result: AppendResult) => void;
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * One database at one host: follows the shared log, claims it when its leader is silent, writes to
+ * it while it leads. The owner calls `step` again and again, and whenever an entry may be there;
+ * one
+ * step runs at a time.
+ */
+export class Member {
+  readonly #options: MemberOptions;
+  #state: LeadershipState = followingState;
+  #tail = new Tail();
+  #replicator: Replicator | undefined;
+  /** True until something else is known of the records behind the shared log's end. */
+  #hasOwnTail = true;
+  /** The fault at which the log was read again from its beginning; cleared at its end. */
+  #lastFault: string | undefined;
+  #isAtEnd = false;
+  /** True if the engine answered the last read. */
+  #isReached = false;
+  #isEnded = false;
+  #settledOffset = 0;
+  #lastWarning: string | undefined;
+
+  constructor(options: MemberOptions) {
+    this.#options = options;
+    this.#settledOffset = options.replica.acknowledgedOffset;
+  }
+
+  get state(): LeadershipState {
+    return this.#state;
+  }
+
+  /** The writer of this host's term, while it leads. */
+  get replicator(): Replicator | undefined {
+    return this.#state.kind === 'leading' ? this.#replicator : undefined;
+  }
+
+  get term(): number {
+    return this.#tail.term;
+  }
+
+  /** The entry that comes next, for `SharedLog.wait`. */
+  get next(): number {
+    return this.#tail.next;
+  }
+
+  /**
+   * Largest offset that is known to be in acknowledged history. A follower shows no more than that:
+   * an entry that was read may still be lost.
+   */
+  get settledOffset(): number {
+    return Math.max(this.#settledOffset, this.#replicator?.acknowledgedOffset ?? 0);
+  }
+
+  /** Reads on, and tries to lead if it is time. A leader does nothing here. */
+  async step(): Promise<void> {
+    if (this.#isEnded || this.#state.kind !== 'following') return;
+    await this.#readOn();
+    if (this.#isEnded || this.#state.kind !== 'following') return;
+    const { lead } = this.#tail;
+    const around = this.#options.look(lead);
+    const command = this.#on({
+      kind: 'look',
+      look: {
+        ...around,
+        now: this.#options.now(),
+        term: this.#tail.term,
+        leader: lead?.boot,
+        isAtEnd: this.#isAtEnd,
+        hasLeaderWritten: !this.#tail.isTermEmpty,
+        isEngineReached: around.isEngineReached && this.#isReached,
+      },
+    });
+    if (command === 'claim') await this.#claim();
+    else if (command === 'takeUp') await this.#takeUp();
+  }
+
+  /** Gives the database to another host, which leads once it has written. */
+  handOver(to: Lead): void {
+    this.replicator?.handOver(to);
+  }
+
+  /** Ends this host's part; what is under way may still be stored. */
+  stop(): void {
+    this.#isEnded = true;
+    this.#replicator?.stop();
+  }
+
+  #on(event: LeadershipEvent): 'claim' | 'takeUp' | undefined {
+    const { me, leaseMillis } = this.#options;
+    const after = leadershipAfter(this.#state, event, { boot: me.boot, leaseMillis });
+    this.#state = after.state;
+    return after.command;
+  }
+
+  /** Takes in everything that the engine shows. */
+  async #readOn(): Promise<void> {
+    const { sharedLog, log } = this.#options;
+    this.#isAtEnd = false;
+    this.#isReached = false;
+    while (!this.#isEnded && this.#state.kind === 'following') {
+      let answer: Awaited<ReturnType<SharedLog['read']>>;
+      try {
+        answer = await sharedLog.read(log, this.#tail.next, limits.sharedReadBytesMax);
+      } catch {
+        return;
+      }
+      this.#isReached = true;
+      const { entries, first } = answer;
+      if (first > this.#tail.next) {
+        return this.#fail(`log.behind: entries before ${first} are gone, and there is no snapshot`);
+      }
+      if (entries.length === 0) {
+        if (this.#tail.next > 0) await this.#atEnd();
+        return;
+      }
+      for (const entry of entries) if (!(await this.#take(entry))) return;
+    }
+  }
+
+  /** False if the entry was not taken. */
+  async #take(entry: StoredEntry): Promise<boolean> {
+    if (this.#isEnded) return false;
+    const before = this.#tail.point;
+    const step = this.#tail.accept(entry);
+    if (step.kind === 'fault') {
+      this.#contradicted(step.fault);
+      return false;
+    }
+    await this.#apply(step, before);
+    this.#settledOffset = Math.max(this.#settledOffset, this.#tail.acknowledged);
+    return !this.#isEnded;
+  }
+
+  async #apply(step: TailStep, before: Tail['point']): Promise<void> {
+    const { replica, me } = this.#options;
+    if (step.kind === 'beginning') return replica.begin(step.beginning);
+    if (step.kind === 'term' && step.lead.host !== me.host) {
+      // What this host has written behind the log's end comes too late.
+      this.#hasOwnTail = false;
+      return;
+    }
+    if (step.kind !== 'records') return;
+    if (replica.chainAt(step.end.position) === step.end.chain) return;
+    if (replica.end.position > before.position) await replica.setAside(before);
+    assert(replica.end.chain === before.chain, 'a copy continues what it has applied');
+    await replica.apply({ records: step.records, end: step.end, segment: step.segment });
+  }
+
+  /** This host has read all that there is. */
+  async #atEnd(): Promise<void> {
+    const { replica, me } = this.#options;
+    const { point, lead } = this.#tail;
+    this.#isAtEnd = true;
+    this.#lastFault = undefined;
+    const isOwn = this.#hasOwnTail && (lead === undefined || lead.host === me.host);
+    // What was acknowledged stays, also when the engine has lost it: its leader can restore it.
+    if (isOwn || replica.end.position <= point.position || this.#isEngineBehind()) return;
+    await replica.setAside(point);
+  }
+
+  /** True if the engine lacks what this host knows to be acknowledged. */
+  #isEngineBehind(): boolean {
+    return this.settledOffset > this.#tail.point.offset;
+  }
+
+  /**
+   * An entry contradicts what was read. The engine may have lost entries that nobody acknowledged;
+   * then reading the log from its beginning ends well.
+   */
+  #contradicted({ code, seq, reason }: TailFault): void {
+    const fault = `entry ${seq}: ${reason}`;
+    if (code === 'later') this.#fail(`log.later: ${fault}; a later version wrote it`);
+    else if (this.#lastFault === fault) this.#fail(`log.diverged: ${fault}`);
+    else {
+      this.#lastFault = fault;
+      this.#readAgain();
+    }
+  }
+
+  /** Reads the log again from its beginning; the copy keeps what is in it. */
+  #readAgain(): void {
+    this.#hasOwnTail = false;
+    this.#tail = new Tail();
+  }
+
+  #fail(reason: string): void {
+    this.#on({ kind: 'fail', reason });
+    this.#options.events.warn(reason);
+  }
+
+  async #claim(): Promise<void> {
+    const { me, history } = this.#options;
+    if (!(await this.#mayClaim())) {
+      this.#on({ kind: 'claimEnded', term: undefined });
+      return;
+    }
+    const lead = { ...me, history: history() };
+    const term = this.#tail.term + 1;
+    await this.#begin(term, this.#made(entryKinds.term, term, encodeLead(lead)));
+  }
+
+  async #takeUp(): Promise<void> {
+    const { term } = this.#tail;
+    await this.#begin(term, this.#made(entryKinds.empty, term, new Uint8Array(0)));
+  }
+
+  /**
+   * An engine may lack what a host has seen acknowledged; above all after a fail-over of its own.
+   */
+  async #mayClaim(): Promise<boolean> {
+    const { history, acknowledgedElsewhere } = this.#options;
+    const { lead, point } = this.#tail;
+    const isSame = lead === undefined || lead.history === history();
+    const elsewhere = isSame ? [] : await acknowledgedElsewhere();
+    const largest = Math.max(this.settledOffset, ...elsewhere);
+    if (largest <= point.offset) return true;
+    this.#warnBehind(point.offset, largest);
+    return false;
+  }
+
+  #warnBehind(found: number, acknowledged: number): void {
+    const warning =
+      `log.diverged: the engine ends with commit ${found}, and commit ${acknowledged} was ` +
+      'acknowledged. Connect to the engine that has it, or repair the log from a host that has.';
+    if (this.#lastWarning !== warning) this.#options.events.warn(warning);
+    this.#lastWarning = warning;
+  }
+
+  /** Stores the entry with which this host begins to lead. */
+  async #begin(term: number, entry: StoredEntry): Promise<void> {
+    const { sharedLog, log, pause, events } = this.#options;
+    const attempt = {
+      log,
+      entry,
+      previous: this.#tail.last,
+      emptyAt: (seq: number) => this.#made(entryKinds.empty, term, new Uint8Array(0), seq).bytes,
+    };
+    const isStopped = () => this.#isEnded;
+    const { onResult } = events;
+    const pace = { pause, isStopped, ...(onResult === undefined ? {} : { onResult }) };
+    const outcome = await runAppend(sharedLog, attempt, pace);
+    if (outcome.kind === 'stored') await this.#lead(term, outcome);
+    else {
+      if (outcome.kind === 'behind') this.#readAgain();
+      this.#on({ kind: 'claimEnded', term: undefined });
+    }
+  }
+
+  async #lead(term: number, stored: Extract<AppendOutcome, { kind: 'stored' }>): Promise<void> {
+    const { replica, me } = this.#options;
+    const isOwnBefore = this.#tail.lead === undefined || this.#tail.lead.host === me.host;
+    for (const entry of stored.entries) {
+      const step = this.#tail.accept(entry);
+      assert(step.kind === 'term' || step.kind === 'nothing', 'a claim continues the log');
+    }
+    const { point } = this.#tail;
+    this.#settledOffset = Math.max(this.#settledOffset, point.offset);
+    const isOwn =
+      this.#hasOwnTail && isOwnBefore && replica.chainAt(point.position) === point.chain;
+    if (!isOwn && replica.end.position > point.position) await replica.setAside(point);
+    if (this.#isEnded) return;
+    const replicator = this.#replicatorOf(term, stored.entries.at(-1) as StoredEntry);
+    this.#replicator = replicator;
+    this.#hasOwnTail = false;
+    for (const write of replica.writesBehind(point)) replicator.write(write);
+    this.#on({ kind: 'claimEnded', term });
+    this.#options.events.onLead(replicator);
+  }
+
+  #replicatorOf(term: number, start: StoredEntry): Replicator {
+    const { sharedLog, log, me, replica, entryBytesMax, events } = this.#options;
+    const { now, pause, waitsForLocalSync } = this.#options;
+    const { onResult, warn } = events;
+    const replicator: Replicator = new Replicator({
+      ...{ sharedLog, log, term, boot: me.boot, entryBytesMax, start, now, pause, warn },
+      ...(onResult === undefined ? {} : { onResult }),
+      point: this.#tail.point,
+      localSync: waitsForLocalSync ? () => replica.sync() : undefined,
+      onEnd: (end) => this.#ended(replicator, end),
+    });
+    return replicator;
+  }
+
+  #ended(replicator: Replicator, end: ReplicatorEnd): void {
+    const { lastSeq, lastHeader, storedEnd, acknowledgedOffset } = replicator;
+    this.#settledOffset = Math.max(this.#settledOffset, acknowledgedOffset);
+    this.#tail.advance({ last: { seq: lastSeq, bytes: lastHeader }, point: storedEnd });
+    this.#replicator = undefined;
+    this.#options.events.onLost(end);
+    if (end.kind === 'diverged') this.#fail(`log.diverged: ${end.reason}`);
+    else if (end.kind === 'localFailure') this.#fail('log.failed: the local log has failed');
+    else if (end.kind === 'handedOver') {
+      this.#on({ kind: 'handOver', term: this.#tail.term + 1, now: this.#options.now() });
+    } else this.#on({ kind: 'lost' });
+  }
+
+  /** An entry without records, at the end of the log. */
+  #made(
+    kind: (typeof entryKinds)['term' | 'empty'],
+    term: number,
+    payload: Uint8Array,
+    seq = this.#tail.next,
+  ): StoredEntry {
+    const { position, chain, offset } = this.#tail.point;
+    const { boot } = this.#options.me;
+    const bytes = encodeEntry({
+      ...{ kind, seq, term, boot, payload, startsSegment: false },
+      ...{ position, chain, offset, chainAfter: chain },
+      acknowledged: Math.min(this.#settledOffset, offset),
+    });
+    return { seq, bytes };
+  }
+}

@@ -1,0 +1,23 @@
+import type { LogPoint } from './entry.ts';
+import type { Beginning } from './entry-payloads.ts';
+import type { LogWrite } from './log-write.ts';
+
+/** One host's copy of a database: its local log, and the tables that its records make. */
+export interface Replica {
+  /** Where its log ends. */
+  readonly end: LogPoint;
+  /** Largest offset that its records say was acknowledged. */
+  readonly acknowledgedOffset: number;
+  /** Makes an empty log, if there is none, as the log says that it begins. */
+  begin(beginning: Beginning): Promise<void>;
+  /** The chain hash in front of the record at `position`, or at the end; else `undefined`. */
+  chainAt(position: number): bigint | undefined;
+  /** Appends records, which end at `end`, and applies them. */
+  apply(write: LogWrite): Promise<void>;
+  /** Keeps a copy of all records behind `point` aside, durably, and cuts them off; see 6.6. */
+  setAside(point: LogPoint): Promise<void>;
+  /** The records behind `point`, which is a border of records, as writes. */
+  writesBehind(point: LogPoint): readonly LogWrite[];
+  /** Makes everything that was written durable. */
+  sync(): Promise<void>;
+}
