@@ -46,6 +46,18 @@ export const clusterLimits = {
   handOverMillisMax: 1_000,
   /** A leader with nothing to write tells followers after this long what is settled. */
   settleMillis: 1_000,
+  /** Sessions of one engine beside those that listen and beat, and statements that wait for one. */
+  engineSessionsMax: 6,
+  engineWaitersMax: 10_000,
+  engineConnectMillisMax: 3_000,
+  /** Rows that confirmations write to, one of which each host draws. */
+  engineTouchSlots: 256,
+  /** Hosts hear of a log that grows after this long; they look this often, too. */
+  logNoticeMillis: 10,
+  logLookMillis: 1_000,
+  /** Rows that a truncation removes at once, and how long it pauses then. */
+  truncateSliceRows: 1_000,
+  truncatePauseMillis: 20,
   /** Hosts of one cluster, places of databases that they tell each other at once, boxes. */
   clusterHostsMax: 256,
   placeHintsMax: 100_000,

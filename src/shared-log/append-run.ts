@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { isSameEntry } from './entry.ts';
+import { entryHeaderBytes, isSameEntry } from './entry.ts';
 import type { LogName } from './log-name.ts';
 import type { AppendResult, ReadAnswer, SharedLog, StoredEntry } from './shared-log.ts';
 
@@ -61,7 +61,9 @@ export async function runAppend(
   let { entry, previous } = attempt;
   let millis: number = limits.appendRetryMillisMin;
   while (!pace.isStopped()) {
-    const [result = 'unknown'] = await sharedLog.append([{ log, ...entry }]);
+    const [result = 'unknown'] = await sharedLog.append([
+      { log, ...entry, after: headerOf(previous) },
+    ]);
     pace.onResult?.(result);
     if (result === 'stored') return { kind: 'stored', entries: [...entries, entry] };
     const verdict = await readUntilJudged(sharedLog, { log, entry, previous }, pace);
@@ -76,6 +78,10 @@ export async function runAppend(
     millis = Math.min(2 * millis, limits.appendRetryMillisMax);
   }
   return { kind: 'stopped' };
+}
+
+function headerOf(entry: Uint8Array): Uint8Array {
+  return entry.subarray(0, entryHeaderBytes);
 }
 
 interface Judged {

@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { type AppendOutcome, runAppend } from './append-run.ts';
-import { encodeEntry, entryKinds } from './entry.ts';
+import { encodeEntry, entryKinds, isSameEntry, type LogPoint } from './entry.ts';
 import { encodeLead, type Lead } from './entry-payloads.ts';
 import {
   followingState,
@@ -13,7 +13,7 @@ import {
 import type { LogName } from './log-name.ts';
 import type { Replica } from './replica.ts';
 import { Replicator, type ReplicatorEnd } from './replicator.ts';
-import type { AppendResult, SharedLog, StoredEntry } from './shared-log.ts';
+import type { AppendResult, ReadAnswer, SharedLog, StoredEntry } from './shared-log.ts';
 import { Tail, type TailFault, type TailStep } from './tail.ts';
 
 export interface MemberOptions {
@@ -30,10 +30,10 @@ export interface MemberOptions {
   /** What the engine calls its past now. */
   readonly history: () => string;
   /**
-   * Where the acknowledged history ends by those hosts that can be reached, as offsets; asked when
-   * the engine's past has changed since the last term.
+   * Where the acknowledged history ends by those hosts that can be reached; asked when the engine's
+   * past has changed since the last term.
    */
-  readonly acknowledgedElsewhere: () => Promise<readonly number[]>;
+  readonly acknowledgedElsewhere: () => Promise<readonly LogPoint[]>;
   /** What this host sees of the leader, but for what the log says. */
   readonly look: (leader: Lead | undefined) => LookAround;
   readonly events: MemberEvents;
@@ -156,22 +156,41 @@ export class Member {
     this.#isReached = false;
     while (!this.#isEnded && this.#state.kind === 'following') {
       let answer: Awaited<ReturnType<SharedLog['read']>>;
+      const { next } = this.#tail;
       try {
-        answer = await sharedLog.read(log, this.#tail.next, limits.sharedReadBytesMax);
+        answer = await sharedLog.read(log, Math.max(0, next - 1), limits.sharedReadBytesMax);
       } catch {
         return;
       }
       this.#isReached = true;
       const { entries, first } = answer;
-      if (first > this.#tail.next) {
-        return this.#fail(`log.behind: entries before ${first} are gone, and there is no snapshot`);
-      }
-      if (entries.length === 0) {
-        if (this.#tail.next > 0) await this.#atEnd();
+      if (first > next) {
+        this.#fail(`log.behind: entries before ${first} are gone, and there is no snapshot`);
         return;
       }
-      for (const entry of entries) if (!(await this.#take(entry))) return;
+      if (!this.#isLastThere(answer)) {
+        this.#readAgain();
+        continue;
+      }
+      const behind = entries.filter(({ seq }) => seq >= next);
+      if (behind.length === 0) {
+        if (next > 0) await this.#atEnd();
+        return;
+      }
+      for (const entry of behind) if (!(await this.#take(entry))) return;
     }
+  }
+
+  /**
+   * False if the entry that was read last has gone: the engine showed it, and then dropped it. A
+   * host
+   * that overlooked that would wait for a leader that has no term.
+   */
+  #isLastThere({ entries, first }: ReadAnswer): boolean {
+    const { next, last } = this.#tail;
+    if (next === 0 || first >= next) return true;
+    const found = entries.find(({ seq }) => seq === next - 1);
+    return found !== undefined && isSameEntry(found.bytes, last);
   }
 
   /** False if the entry was not taken. */
@@ -205,13 +224,13 @@ export class Member {
 
   /** This host has read all that there is. */
   async #atEnd(): Promise<void> {
-    const { replica, me } = this.#options;
-    const { point, lead } = this.#tail;
+    const { replica } = this.#options;
+    const { point } = this.#tail;
     this.#isAtEnd = true;
     this.#lastFault = undefined;
-    const isOwn = this.#hasOwnTail && (lead === undefined || lead.host === me.host);
     // What was acknowledged stays, also when the engine has lost it: its leader can restore it.
-    if (isOwn || replica.end.position <= point.position || this.#isEngineBehind()) return;
+    const isAhead = replica.end.position > point.position;
+    if (!isAhead || this.#isOwnTail() || this.#isEngineBehind()) return;
     await replica.setAside(point);
   }
 
@@ -265,14 +284,28 @@ export class Member {
    * An engine may lack what a host has seen acknowledged; above all after a fail-over of its own.
    */
   async #mayClaim(): Promise<boolean> {
-    const { history, acknowledgedElsewhere } = this.#options;
+    const { history, acknowledgedElsewhere, replica } = this.#options;
     const { lead, point } = this.#tail;
     const isSame = lead === undefined || lead.history === history();
     const elsewhere = isSame ? [] : await acknowledgedElsewhere();
-    const largest = Math.max(this.settledOffset, ...elsewhere);
-    if (largest <= point.offset) return true;
-    this.#warnBehind(point.offset, largest);
+    // What this host wrote itself behind the log's end goes in again, behind its claim.
+    const isOwn = this.#isOwnTail();
+    const isHere = (end: LogPoint): boolean =>
+      end.position <= point.position || (isOwn && replica.chainAt(end.position) === end.chain);
+    const missing = elsewhere.filter((end) => !isHere(end)).map(({ offset }) => offset);
+    const ownEnd = isOwn ? replica.end.offset : point.offset;
+    if (this.settledOffset > ownEnd) missing.push(this.settledOffset);
+    if (missing.length === 0) return true;
+    this.#warnBehind(point.offset, Math.max(...missing));
     return false;
+  }
+
+  /** True if the local log continues the shared one, and nobody else has led since. */
+  #isOwnTail(): boolean {
+    const { replica, me } = this.#options;
+    const { point, lead } = this.#tail;
+    const isOwn = this.#hasOwnTail && (lead === undefined || lead.host === me.host);
+    return isOwn && replica.chainAt(point.position) === point.chain;
   }
 
   #warnBehind(found: number, acknowledged: number): void {
@@ -304,16 +337,14 @@ export class Member {
   }
 
   async #lead(term: number, stored: Extract<AppendOutcome, { kind: 'stored' }>): Promise<void> {
-    const { replica, me } = this.#options;
-    const isOwnBefore = this.#tail.lead === undefined || this.#tail.lead.host === me.host;
+    const { replica } = this.#options;
+    const isOwn = this.#isOwnTail();
     for (const entry of stored.entries) {
       const step = this.#tail.accept(entry);
       assert(step.kind === 'term' || step.kind === 'nothing', 'a claim continues the log');
     }
     const { point } = this.#tail;
     this.#settledOffset = Math.max(this.#settledOffset, point.offset);
-    const isOwn =
-      this.#hasOwnTail && isOwnBefore && replica.chainAt(point.position) === point.chain;
     if (!isOwn && replica.end.position > point.position) await replica.setAside(point);
     if (this.#isEnded) return;
     const replicator = this.#replicatorOf(term, stored.entries.at(-1) as StoredEntry);

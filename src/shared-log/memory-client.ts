@@ -1,7 +1,12 @@
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { LogName } from './log-name.ts';
-import type { MemoryServer, ServerAnswer, ServerResult } from './memory-server.ts';
+import {
+  beginsWith,
+  type MemoryServer,
+  type ServerAnswer,
+  type ServerResult,
+} from './memory-server.ts';
 import type {
   AppendItem,
   AppendResult,
@@ -29,6 +34,7 @@ export interface EngineDoor {
   request<T>(client: string, work: (server: MemoryServer) => ServerAnswer<T>): Promise<T>;
 }
 
+const none = new Uint8Array(0);
 /** How often `wait` looks. */
 const lookMillis = 5;
 
@@ -55,8 +61,10 @@ export class MemoryClient implements SharedLog {
     // Not stored: a read decides whether that is because of its place.
     try {
       const { entries } = await this.#read(log, seq - 1, 2);
-      const shown = entries.map((entry) => entry.seq);
-      return shown.includes(seq) || !shown.includes(seq - 1) ? 'passed' : 'unknown';
+      const before = entries.find((entry) => entry.seq === seq - 1);
+      const isThere = entries.some((entry) => entry.seq === seq);
+      const isOther = before === undefined || !beginsWith(before.bytes, item.after ?? none);
+      return isThere || isOther ? 'passed' : 'unknown';
     } catch {
       return 'unknown';
     }

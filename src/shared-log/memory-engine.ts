@@ -174,12 +174,18 @@ export class MemoryEngine implements EngineDoor {
     else this.#network.deliver(client, work);
   }
 
-  beat(me: HostRow, isFirst: boolean): readonly SeenHost[] {
+  beat(client: string, me: HostRow, isFirst: boolean): readonly SeenHost[] {
+    // What an old primary hears, nobody else does.
+    if (this.#stranded.has(client)) return this.#rows();
     const found = this.#hosts.get(me.host);
     if (isFirst || found === undefined || found.row.boot === me.boot) {
       assert(this.#hosts.size < limits.clusterHostsMax, 'a cluster has too many hosts');
       this.#hosts.set(me.host, { row: me, beatAt: this.#clock.now() });
     }
+    return this.#rows();
+  }
+
+  #rows(): SeenHost[] {
     return [...this.#hosts.values()].map(({ row, beatAt }) => {
       return { ...row, ageMillis: this.#clock.now() - beatAt };
     });
@@ -223,7 +229,7 @@ class MemoryDirectory implements Directory {
 
   async beat(me: HostRow): Promise<readonly SeenHost[]> {
     const isFirst = this.#begun !== me.boot;
-    const rows = await this.#ask(() => this.#engine.beat(me, isFirst));
+    const rows = await this.#ask(() => this.#engine.beat(this.#client, me, isFirst));
     this.#begun = me.boot;
     return rows;
   }

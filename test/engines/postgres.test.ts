@@ -1,0 +1,243 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { PostgresDirectory } from '../../src/engines/postgres/postgres-directory.ts';
+import { PostgresEngine, standbyCount } from '../../src/engines/postgres/postgres-engine.ts';
+import { parsePostgresPlace } from '../../src/engines/postgres/postgres-place.ts';
+import { Sessions } from '../../src/engines/postgres/sessions.ts';
+import { limits } from '../../src/limits.ts';
+import type { SharedLog } from '../../src/shared-log/shared-log.ts';
+import { directoryContract } from '../contracts/directory.contract.ts';
+import {
+  appendOne,
+  type EngineUnderTest,
+  freshLog,
+  sharedLogContract,
+} from '../contracts/shared-log.contract.ts';
+import { type CutPlace, CuttingProxy } from '../support/cutting-proxy.ts';
+import { PostgresCluster, until, withoutPostgres } from '../support/postgres-cluster.ts';
+
+const cuts: readonly CutPlace[] = ['before the request', 'within the request', 'before the answer'];
+
+let cluster: PostgresCluster;
+const opened: { close(): void }[] = [];
+const proxies: CuttingProxy[] = [];
+
+function placeOf(address: string) {
+  const reading = parsePostgresPlace(address);
+  if (reading.kind !== 'valid') throw new Error(reading.reason);
+  return reading.place;
+}
+
+async function open(address = cluster.address, history?: string): Promise<PostgresEngine> {
+  const engine = await PostgresEngine.open(placeOf(address), history);
+  opened.push(engine);
+  return engine;
+}
+
+/** An engine beyond a proxy that cuts its next large request. */
+async function openCut(place: CutPlace): Promise<SharedLog> {
+  const proxy = await CuttingProxy.to(cluster.primary.port);
+  proxies.push(proxy);
+  const engine = await open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`);
+  proxy.arm(place);
+  return engine;
+}
+
+const engine: EngineUnderTest = {
+  open,
+  cuts: cuts.map((name) => ({ name, open: () => openCut(name) })),
+  // On a machine of its own 50 ms; without notices it would be a second.
+  wakeMillis: 600,
+  fill: async (log, count) => {
+    const row = `decode('${log}', 'hex'), n, convert_to('entry ' || n, 'UTF8')`;
+    cluster.primary.run(
+      `insert into reducerdb_entry select ${row} from generate_series(1, ${count}) n`,
+    );
+  },
+  stop: async () => undefined,
+};
+
+describe.skipIf(withoutPostgres !== undefined)(
+  `PostgreSQL with a synchronous standby${withoutPostgres === undefined ? '' : `: ${withoutPostgres}`}`,
+  () => {
+    beforeAll(async () => {
+      cluster = await PostgresCluster.start();
+    });
+    afterEach(async () => {
+      for (const one of opened.splice(0)) one.close();
+      for (const proxy of proxies.splice(0)) await proxy.stop();
+    });
+    afterAll(async () => {
+      await cluster.stop();
+    });
+
+    sharedLogContract('as a shared log', () => engine);
+
+    directoryContract('as a directory', async () => {
+      cluster.primary.run('drop table if exists reducerdb_host, reducerdb_hint, reducerdb_box');
+      const directories: { close(): void }[] = [];
+      return {
+        open: async () => {
+          const sessions = new Sessions(placeOf(cluster.address));
+          const directory = new PostgresDirectory(sessions);
+          directories.push(directory, sessions);
+          return directory;
+        },
+        pass: async (millis) => {
+          const earlier = `beat_at - interval '${millis} milliseconds'`;
+          cluster.primary.run(`update reducerdb_host set beat_at = ${earlier}`);
+        },
+        stop: async () => {
+          for (const one of directories) one.close();
+        },
+      };
+    });
+
+    it('[replication 14.2] an entry behind another one than the writer knows is not stored', async () => {
+      const one = await open();
+      const log = freshLog();
+      await one.create(log, Buffer.from('zero'));
+      const item = { log, seq: 1, bytes: Buffer.from('one') };
+      expect(await one.append([{ ...item, after: Buffer.from('other') }])).toEqual(['passed']);
+      expect(await one.append([{ ...item, after: Buffer.from('ze') }])).toEqual(['stored']);
+      const others = [
+        { log, seq: 2, bytes: Buffer.from('two'), after: Buffer.from('zero') },
+        { log: freshLog(), seq: 2, bytes: Buffer.from('two'), after: Buffer.from('one') },
+      ];
+      expect(await one.append(others)).toEqual(['passed', 'passed']);
+    });
+
+    it('[replication 14.3] of several servers the primary is used', async () => {
+      const one = await open();
+      const { history } = await one.capabilities();
+      expect(history).toMatch(/^postgres:\d+:1$/);
+      const alone = `postgres://postgres@127.0.0.1:${cluster.standby.port}/postgres`;
+      await expect(open(alone)).rejects.toThrow('all are in recovery');
+    });
+
+    it('[replication 3.4, 14.3] a server of another past is refused', async () => {
+      const one = await open();
+      const { history } = await one.capabilities();
+      await expect(open(cluster.address, 'postgres:1:1')).rejects.toThrow('another engine');
+      const later = history.replace(/:1$/, ':2');
+      await expect(open(cluster.address, later)).rejects.toThrow('already seen timeline 2');
+    });
+
+    it('[replication 14.6] says how many copies an entry has', async () => {
+      expect((await (await open()).capabilities()).copies).toBe(2);
+      const external = await open(`${cluster.address}?replication=external`);
+      expect((await external.capabilities()).copies).toBe('external');
+      expect(
+        ['', 'a', 'a, b', '2 (a, b)', 'ANY 1 (a, b)', 'FIRST 2 (a, b, c)'].map(standbyCount),
+      ).toEqual([0, 1, 1, 2, 1, 2]);
+    });
+
+    it('[replication 14.8] a truncation goes in slices', async () => {
+      const one = await open();
+      const log = freshLog();
+      await one.create(log, Buffer.from('zero'));
+      const name = `decode('${log}', 'hex')`;
+      const rows = 2 * limits.truncateSliceRows + 500;
+      cluster.primary.run(
+        `insert into reducerdb_entry select ${name}, n, 'x' from generate_series(1, ${rows}) n`,
+      );
+      await one.truncate(log, rows - 3);
+      const { first } = await one.read(log, 0, limits.sharedReadBytesMax);
+      expect(first).toBe(rows - 3);
+    });
+
+    it('[replication 14.4] a wait for the standby that is cancelled is unknown (F2)', async () => {
+      const one = await open();
+      const log = freshLog();
+      await one.create(log, Buffer.from('zero'));
+      await cluster.standby.stop('SIGQUIT');
+      try {
+        const asked = appendOne(one, log, 1, Buffer.from('one'));
+        const waiting = "where wait_event = 'SyncRep'";
+        await until(
+          () => cluster.primary.run(`select count(*) from pg_stat_activity ${waiting}`) === '1',
+        );
+        cluster.primary.run(`select pg_cancel_backend(pid) from pg_stat_activity ${waiting}`);
+        expect(await asked).toBe('unknown');
+        // It is shown, and nobody acknowledged it.
+        const { entries } = await one.read(log, 0, limits.sharedReadBytesMax);
+        expect(entries).toHaveLength(2);
+      } finally {
+        await cluster.standby.start();
+        await cluster.untilSynchronous();
+      }
+      expect(await appendOne(one, log, 2, Buffer.from('two'))).toBe('stored');
+    });
+
+    it('[replication 14.5] a confirmation waits for the standby, as an append does', async () => {
+      const one = await open();
+      const log = freshLog();
+      await one.create(log, Buffer.from('zero'));
+      await cluster.standby.stop('SIGQUIT');
+      try {
+        const asked = one.confirm([{ log, seq: 0 }]);
+        expect(await asked).toEqual(['unknown']);
+      } finally {
+        await cluster.standby.start();
+        await cluster.untilSynchronous();
+      }
+      expect(await one.confirm([{ log, seq: 0 }])).toEqual(['last']);
+    });
+
+    it('[replication 14.4] what waits when the primary crashes is unknown, and shown (F1)', async () => {
+      const one = await open();
+      const log = freshLog();
+      await one.create(log, Buffer.from('zero'));
+      await cluster.standby.stop('SIGQUIT');
+      try {
+        const asked = appendOne(one, log, 1, Buffer.from('one'));
+        const waiting = "where wait_event = 'SyncRep'";
+        await until(
+          () => cluster.primary.run(`select count(*) from pg_stat_activity ${waiting}`) === '1',
+        );
+        const before = await one.read(log, 0, limits.sharedReadBytesMax);
+        expect(before.entries).toHaveLength(1);
+        await cluster.primary.stop('SIGQUIT');
+        expect(await asked).toBe('unknown');
+        await cluster.primary.start();
+        const after = await one.read(log, 0, limits.sharedReadBytesMax);
+        expect(after.entries).toHaveLength(2);
+      } finally {
+        await cluster.standby.start();
+        await cluster.untilSynchronous();
+      }
+    });
+  },
+);
+
+describe('the address of PostgreSQL', () => {
+  it('[replication 14.3] names several servers', () => {
+    const reading = parsePostgresPlace(
+      'postgres://u%40x:p%3aw@pg1,pg2:5433,[::1]:6000/app?sslmode=require',
+    );
+    expect(reading).toEqual({
+      kind: 'valid',
+      place: {
+        servers: [
+          { host: 'pg1', port: 5432 },
+          { host: 'pg2', port: 5433 },
+          { host: '::1', port: 6000 },
+        ],
+        ...{ user: 'u@x', password: 'p:w', database: 'app', usesTls: true, isExternal: false },
+      },
+    });
+  });
+
+  it('[replication 14.3] is refused with what is wrong, and without its password', () => {
+    for (const [text, reason] of [
+      ['mysql://u@h/d', 'does not begin with postgres://'],
+      ['postgres://h/d', 'names no user'],
+      ['postgres://u:secret@h', 'names no database'],
+      ['postgres://u:secret@h:99999/d', 'a host, or its port, is not valid'],
+      ['postgres://u:secret@h/d?pool=9', 'unknown option pool'],
+    ] as const) {
+      const reading = parsePostgresPlace(text);
+      expect(reading).toMatchObject({ kind: 'invalid', reason: expect.stringContaining(reason) });
+      expect(JSON.stringify(reading)).not.toContain('secret');
+    }
+  });
+});

@@ -1,0 +1,329 @@
+import { clusterId, type LogName, logName } from '../../../src/shared-log/log-name.ts';
+import type { MemoryEngine } from '../../../src/shared-log/memory-engine.ts';
+import { Random } from '../../../src/testing/random.ts';
+import { databaseIdentity } from '../../../src/values/identity-roles.ts';
+import { beginningOf } from '../../support/shared-log-people.ts';
+import { SteadyClock } from '../../support/steady-clock.ts';
+import { finalLogOf, type Violation, violationsOf } from './cluster-check.ts';
+import { type ClusterParts, SimulatedHost, type World } from './simulated-host.ts';
+
+export interface ClusterRunOptions {
+  readonly seed: number;
+  readonly parts: ClusterParts;
+  /** True for an engine that acknowledges what only its primary has. */
+  readonly isEngineLying?: boolean;
+  readonly waitsForLocalSync?: boolean;
+  /** Simulated time in which faults happen. */
+  readonly faultMillis?: number;
+}
+
+export interface ClusterRun {
+  readonly violations: readonly Violation[];
+  /** What happened, in order, for people who look at a seed. */
+  readonly story: readonly string[];
+  readonly acknowledgedCount: number;
+  readonly readCount: number;
+  readonly termCount: number;
+}
+
+export interface Acknowledged {
+  readonly call: string;
+  readonly offset: number;
+  readonly term: number;
+  readonly at: number;
+}
+
+/** Until messages that were under way when everything healed have arrived, or are given up. */
+const settleMillis = 10_000;
+/** Within this time, calls are acknowledged again. */
+const liveMillis = 5_000;
+
+/** Runs one cluster with faults, heals everything, and checks what came of it. */
+export async function runCluster(options: ClusterRunOptions): Promise<ClusterRun> {
+  const cluster = new Cluster(options);
+  await cluster.begin();
+  await cluster.suffer(options.faultMillis ?? 15_000);
+  await cluster.heal();
+  return cluster.result();
+}
+
+class Cluster implements World {
+  readonly parts: ClusterParts;
+  readonly clock = new SteadyClock();
+  readonly engine: MemoryEngine;
+  readonly log: LogName = logName(clusterId(1n), databaseIdentity(9n), 1);
+  readonly salt = 77;
+  readonly entryBytesMax = 64 * 1024;
+  readonly leaseMillis = 2_000;
+  readonly waitsForLocalSync: boolean;
+  readonly random: Random;
+  readonly hosts: SimulatedHost[];
+  readonly #isEngineLying: boolean;
+  readonly #story: string[] = [];
+  readonly #acknowledged: Acknowledged[] = [];
+  readonly #shown: { host: string; offset: number; chain: bigint }[] = [];
+  readonly #violations: Violation[] = [];
+  /** Largest acknowledged offset, at each moment at which it grew. */
+  readonly #heights: { readonly at: number; readonly offset: number }[] = [];
+  #callCount = 0;
+  #readCount = 0;
+  #isSlow = false;
+  #calls: 'usual' | 'rare' | 'last' | 'none' = 'usual';
+
+  constructor(options: ClusterRunOptions) {
+    this.parts = options.parts;
+    this.random = new Random(options.seed);
+    this.waitsForLocalSync = options.waitsForLocalSync ?? true;
+    this.#isEngineLying = options.isEngineLying ?? false;
+    this.engine = new this.parts.MemoryEngine({
+      clock: this.clock,
+      network: {
+        travel: (client) => this.#travel(client),
+        deliver: (client, work) => {
+          if (client === 'operator') work();
+          else this.#hostOf(client)?.deliver(client, work);
+        },
+      },
+      replicationMillis: () => this.random.between(1, this.#isSlow ? 60 : 4),
+      entryBytesMax: this.entryBytesMax,
+    });
+    const count = this.random.between(3, 5);
+    this.hosts = Array.from({ length: count }, (_, at) => new SimulatedHost(this, at + 1));
+  }
+
+  async begin(): Promise<void> {
+    const client = this.engine.connect('operator');
+    const created = client.create(this.log, beginningOf(this.salt).bytes);
+    await this.clock.pass(100);
+    await created;
+    for (const host of this.hosts) host.start();
+    this.#work();
+    await this.clock.pass(3_000);
+  }
+
+  async suffer(millis: number): Promise<void> {
+    if (this.#isEngineLying) return this.#sufferLie(millis);
+    const end = this.clock.now() + millis;
+    while (this.clock.now() < end) {
+      await this.clock.pass(this.random.between(20, 1_200));
+      this.#fault();
+    }
+  }
+
+  async heal(): Promise<void> {
+    this.#tell('everything heals');
+    this.engine.isLying = false;
+    this.#isSlow = false;
+    this.engine.isStandbyAway = false;
+    for (const host of this.hosts) {
+      host.isCut = false;
+      host.isOnlyRead = false;
+      host.skewMillis = 0;
+      this.engine.rejoin(host.client);
+      host.resume();
+      host.start();
+    }
+    this.#calls = 'rare';
+    await this.clock.pass(settleMillis);
+    this.#calls = 'last';
+    await this.clock.pass(liveMillis);
+    this.#calls = 'none';
+    await this.clock.pass(settleMillis);
+  }
+
+  result(): ClusterRun {
+    const final = finalLogOf(this.engine.settledEntries(this.log));
+    const violations = violationsOf({
+      final,
+      acknowledged: this.#acknowledged,
+      shown: this.#shown,
+      hosts: this.hosts,
+      mayRefuse: this.#isEngineLying,
+      isLive: this.#acknowledged.some(({ call }) => call.startsWith('last')),
+    });
+    return {
+      violations: [...this.#violations, ...violations],
+      story: this.#story,
+      acknowledgedCount: this.#acknowledged.length,
+      readCount: this.#readCount,
+      termCount: final.kind === 'whole' ? final.termCount : 0,
+    };
+  }
+
+  /** An engine that lies is quicker than the disks, or waiting for them would prove nothing. */
+  syncMillis(): number {
+    return this.random.between(0, this.#isEngineLying ? 120 : 4);
+  }
+
+  shown(host: string, offset: number, chain: bigint): void {
+    this.#shown.push({ host, offset, chain });
+  }
+
+  acknowledged(call: string, offset: number, term: number): void {
+    const at = this.clock.now();
+    this.#acknowledged.push({ call, offset, term, at });
+    const height = this.#heights.at(-1)?.offset ?? 0;
+    if (offset > height) this.#heights.push({ at, offset });
+  }
+
+  crashed(host: string, error: unknown): void {
+    const text = `${host}: ${error instanceof Error ? error.stack : String(error)}`;
+    this.#violations.push({ kind: 'crash', text });
+  }
+
+  released(offset: number, begun: number): void {
+    this.#readCount++;
+    const before = this.#heights.findLast(({ at }) => at < begun)?.offset ?? 0;
+    if (offset >= before) return;
+    const text = `a read that began at ${begun} saw commit ${offset}, and ${before} was there`;
+    this.#violations.push({ kind: 'stale read', text });
+  }
+
+  /** Callers try hosts that may lead. */
+  #work(): void {
+    const next = () => {
+      const leaders = this.hosts.filter((host) => host.isLeading);
+      if (leaders.length > 0 && this.#calls !== 'none') {
+        const host = this.random.pick(leaders);
+        this.#callCount++;
+        if (host.isOnlyRead || this.random.chance(0.2)) host.read();
+        else host.call(`${this.#calls === 'last' ? 'last' : 'call'} ${this.#callCount}`);
+      }
+      this.clock.after(this.random.between(1, this.#calls === 'rare' ? 400 : 80), next);
+    };
+    next();
+  }
+
+  #fault(): void {
+    const host = this.random.pick(this.hosts);
+    const { engine, random } = this;
+    const leader = this.hosts.find((one) => one.isLeading) ?? host;
+    const victim = random.chance(0.5) ? leader : host;
+    const faults: readonly [string, () => void][] = [
+      [`${victim.client} is killed`, () => victim.kill(true)],
+      [`${victim.client} loses its power`, () => victim.kill(false)],
+      [`host ${host.number} starts`, () => host.start()],
+      [`host ${host.number} starts`, () => host.start()],
+      [`${victim.client} is paused`, () => victim.pause()],
+      ['all go on', () => this.#resumeAll()],
+      ['all go on', () => this.#resumeAll()],
+      [`${victim.client} is cut off from the engine`, () => this.#cut(victim)],
+      [`the clock of ${host.client} jumps`, () => this.#jump(host)],
+      ['the network is slow', () => this.#setSlow(true)],
+      ['the network is quick', () => this.#setSlow(false)],
+      ['the standby is away', () => this.#setAway(true)],
+      ['the standby is back', () => this.#setAway(false)],
+      ['the primary restarts', () => engine.restartPrimary()],
+      ['the primary restarts while its standby is away', () => this.#restartAlone()],
+      ['waits for the standby are cancelled', () => this.#cancelAlone()],
+      ['the standby is promoted', () => engine.promote()],
+      [`${victim.client} stays with the old primary`, () => engine.promote([victim.client])],
+      [`${victim.client} stays there, and is only read`, () => this.#strandQuietly(victim)],
+      [`${victim.client} stays there, and is only read`, () => this.#strandQuietly(victim)],
+      [`${leader.client} gives its term to host ${host.number}`, () => leader.handOver(host)],
+    ];
+    const [text, work] = random.pick(faults);
+    this.#tell(text);
+    work();
+  }
+
+  /**
+   * The engine acknowledges what its standby lacks, and then loses it. The leader lives, or all hosts
+   * lose their power at once: what only a host had that nobody can reach, nobody can restore.
+   */
+  async #sufferLie(millis: number): Promise<void> {
+    await this.clock.pass(this.random.between(0, millis / 3));
+    this.#tell('the engine lies');
+    this.engine.isLying = true;
+    this.engine.isStandbyAway = true;
+    await this.clock.pass(this.random.between(50, 2_000));
+    const isOutage = this.random.chance(0.5);
+    this.#tell(
+      isOutage ? 'all lose their power, and what was told in lies' : 'what it told is lost',
+    );
+    if (isOutage) for (const host of this.hosts) host.kill(false);
+    this.engine.promote();
+    this.engine.isLying = false;
+    if (isOutage) for (const host of this.hosts) host.start();
+    await this.clock.pass(millis / 2);
+  }
+
+  #cut(host: SimulatedHost): void {
+    host.isCut = true;
+    this.clock.after(this.random.between(100, 6_000), () => {
+      host.isCut = false;
+    });
+  }
+
+  #resumeAll(): void {
+    for (const host of this.hosts) {
+      host.resume();
+      host.isOnlyRead = false;
+      this.engine.rejoin(host.client);
+    }
+  }
+
+  #strandQuietly(host: SimulatedHost): void {
+    host.isOnlyRead = true;
+    this.engine.promote([host.client]);
+  }
+
+  #jump(host: SimulatedHost): void {
+    host.skewMillis = this.random.between(-5_000, 5_000);
+  }
+
+  #setSlow(isSlow: boolean): void {
+    this.#isSlow = isSlow;
+  }
+
+  #setAway(isAway: boolean): void {
+    this.engine.isStandbyAway = isAway;
+    if (!isAway) this.engine.isLying = false;
+  }
+
+  /** F1: what waits becomes visible, and nobody acknowledged it. */
+  #restartAlone(): void {
+    this.engine.isStandbyAway = true;
+    this.clock.after(this.random.between(5, 300), () => {
+      this.engine.restartPrimary();
+      if (this.random.chance(0.5)) this.#promoteSoon();
+    });
+  }
+
+  /** F2: what waits is answered as a success, with a notice. */
+  #cancelAlone(): void {
+    this.engine.isStandbyAway = true;
+    this.clock.after(this.random.between(5, 300), () => {
+      this.engine.cancelWaits();
+      if (this.random.chance(0.5)) this.#promoteSoon();
+    });
+  }
+
+  #promoteSoon(): void {
+    this.clock.after(this.random.between(1, 400), () => {
+      this.#tell('the standby is promoted');
+      this.engine.promote();
+    });
+  }
+
+  #travel(client: string): readonly number[] {
+    if (client === 'operator') return [1];
+    const { random } = this;
+    const millis = () => random.between(0, this.#isSlow ? 200 : 3);
+    if (this.#calls !== 'usual' || this.#isEngineLying) return [millis()];
+    if (this.#hostOf(client)?.isCut === true || random.chance(0.005)) return [];
+    // A few messages arrive again, much later.
+    if (random.chance(0.01)) return [millis(), random.between(100, 8_000)];
+    if (random.chance(0.003)) return [random.between(2_000, 15_000)];
+    return [millis()];
+  }
+
+  #hostOf(client: string): SimulatedHost | undefined {
+    const name = client.split('#')[0];
+    return this.hosts.find((host) => `host-${host.number}` === name);
+  }
+
+  #tell(text: string): void {
+    this.#story.push(`${Math.round(this.clock.now())} ms: ${text}`);
+  }
+}
