@@ -1,0 +1,31 @@
+import type { LookAround } from '../../shared-log/member.ts';
+import type { LogPoint } from '../../shared-log/entry.ts';
+import type { Lead } from '../../shared-log/entry-payloads.ts';
+import type { ClusterId } from '../../shared-log/log-name.ts';
+import type { SharedLog } from '../../shared-log/shared-log.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { DatabaseRole } from './database-role.ts';
+
+/**
+ * What a host that belongs to a cluster is given. All of it is of the gateway's thread; databases
+ * on workers reach it through messages. Without it a host is alone, and none of this runs.
+ */
+export interface HostCluster {
+  readonly cluster: ClusterId;
+  /** This host, as the entries that begin its terms name it; `history` is filled in at each. */
+  readonly me: Omit<Lead, 'history'>;
+  /** The engine; its `append` may gather what comes at one moment. */
+  readonly sharedLog: SharedLog;
+  readonly entryBytesMax: number;
+  readonly leaseMillis: number;
+  /** False: acknowledged as soon as the engine has it; see `localSync`. */
+  readonly waitsForLocalSync: boolean;
+  /** What the engine calls its past now. */
+  history(): string;
+  /** What this host sees of the leader of a database. Asked before each look, so it must be quick. */
+  look(database: DatabaseIdentity, leader: Lead | undefined): LookAround;
+  /** Where acknowledged history of a database ends, by those hosts that can be reached. */
+  acknowledgedElsewhere(database: DatabaseIdentity): Promise<readonly LogPoint[]>;
+  /** Called when this host's part in a database has changed; must not throw. */
+  onRole(database: DatabaseIdentity, role: DatabaseRole): void;
+}
