@@ -107,11 +107,12 @@ export async function createDatabase(
   return new Database(await createCore(options, source, createdMicros), options);
 }
 
-/** Creates a database's core, without the actor around it. */
+/** Creates a database's core, without the actor around it. `empty`: an open log without records. */
 export async function createCore(
   given: DatabaseOptions,
   source: ProgramSource,
   createdMicros: bigint,
+  empty?: CommitLog,
 ): Promise<DatabaseCore> {
   const options = withLines(given);
   const store = new Store(emptyCatalog);
@@ -119,9 +120,11 @@ export async function createCore(
   const loaded = await examineProgram(source, context, options);
   requireEnvOf(loaded, options);
   const tables = makeTables(store, loaded);
-  const log = await openLog(options, true, () => {
-    throw new Error('the directory of a new database already contains a log');
-  });
+  const log =
+    empty ??
+    (await openLog(options, true, () => {
+      throw new Error('the directory of a new database already contains a log');
+    }));
   const program = programIn(options, store, loaded, tables);
   const core = { ...coreOf(options, store, log, program), lastMicros: createdMicros };
   try {
@@ -146,29 +149,51 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /** Opens a database's core, without the actor around it. */
-export async function openCore(given: DatabaseOptions): Promise<DatabaseCore> {
-  const options = withLines(given);
+export async function openCore(options: DatabaseOptions): Promise<DatabaseCore> {
+  const replayed = await replayLog(options);
+  try {
+    return await coreOfLog(options, replayed);
+  } catch (error) {
+    replayed.log.abandon();
+    throw error;
+  }
+}
+
+/** An open log, and what its records have made. */
+export interface ReplayedLog {
+  readonly log: CommitLog;
+  readonly store: Store;
+  readonly replay: LogReplay;
+  readonly snapshots: SnapshotLoader;
+}
+
+/** Replays a log; `isMember`: other hosts have it, too. */
+export async function replayLog(options: DatabaseOptions, isMember = false): Promise<ReplayedLog> {
   const store = new Store(emptyCatalog);
   const snapshots = new SnapshotLoader(store, options.warn);
   const replay = new LogReplay(store, snapshots);
-  const log = await openLog(options, false, (record) => replay.apply(record), snapshots);
-  try {
-    const { program } = replay;
-    if (program === undefined) throw new NoProgramError('the log holds no program');
-    const { source, described, publishedMicros, offset } = program;
-    const { lastMicros } = replay;
-    const context = contextOf(options, store, publishedMicros);
-    const loaded = await reloadProgram(source, described, context, options);
-    const sql = reopenedSchema(loaded, store.catalog);
-    const served = programIn(options, store, loaded, { sql, offset });
-    const snapshot = snapshots.loaded?.place;
-    const core = { ...coreOf(options, store, log, served), lastMicros, snapshot };
-    core.schedules.arm(lastMicros);
-    return core;
-  } catch (error) {
-    log.abandon();
-    throw error;
-  }
+  const onRecord = (record: LogRecord): void => replay.apply(record);
+  const log = await openLog({ ...options, isMember }, false, onRecord, snapshots);
+  return { log, store, replay, snapshots };
+}
+
+/** Loads the program with which a log ends. The log stays open when that fails. */
+export async function coreOfLog(
+  given: DatabaseOptions,
+  { log, store, replay, snapshots }: ReplayedLog,
+): Promise<DatabaseCore> {
+  const options = withLines(given);
+  const { program, lastMicros } = replay;
+  if (program === undefined) throw new NoProgramError('the log holds no program');
+  const { source, described, publishedMicros, offset } = program;
+  const context = contextOf(options, store, publishedMicros);
+  const loaded = await reloadProgram(source, described, context, options);
+  const sql = reopenedSchema(loaded, store.catalog);
+  const served = programIn(options, store, loaded, { sql, offset });
+  const snapshot = snapshots.loaded?.place;
+  const core = { ...coreOf(options, store, log, served), lastMicros, snapshot };
+  core.schedules.arm(lastMicros);
+  return core;
 }
 
 /** All lines take one route, which can be redirected for a while. */
@@ -181,8 +206,10 @@ function withLines(options: DatabaseOptions): LinedOptions {
   return { ...options, lines, report: lines.report };
 }
 
+type LogSurroundings = DatabaseOptions & { readonly isMember?: boolean };
+
 function openLog(
-  { disk, identity, entropy, warn, later, full }: DatabaseOptions,
+  { disk, identity, entropy, warn, later, full, isMember = false }: LogSurroundings,
   create: boolean,
   onRecord: (record: LogRecord) => void,
   snapshots?: SnapshotLoading,
@@ -196,6 +223,7 @@ function openLog(
     salt: random.getInt32(0),
     epoch: epoch(random.getBigUint64(4)),
     isReadOnly: full !== undefined,
+    isMember,
     onRecord,
     ...(snapshots !== undefined && { snapshots }),
     warn,

@@ -1,4 +1,4 @@
-import type { LogPlace } from '../log/commit-log.ts';
+import type { LogPlace } from '../log/log-options.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { DatabaseDescription } from './description.ts';
 import type { LiveCommit } from './live/live-commit.ts';

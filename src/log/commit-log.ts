@@ -4,61 +4,30 @@ import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { laterBigMicros } from './commit-time.ts';
-import { type Disk, DiskError, type DiskFile } from './disk.ts';
-import type { DurableMark } from './durable-mark.ts';
+import { type Disk, DiskError, type DiskFile, isCut } from './disk.ts';
 import { RecordEncoder } from './encode-record.ts';
 import type { Epoch } from './epoch.ts';
 import { goneBytes } from './gone-bytes.ts';
 import { LogBrokenError } from './log-error.ts';
-import {
-  closedState,
-  idleSync,
-  type LogState,
-  notOpenError,
-  runningSync,
-  type SyncState,
-  syncsOf,
-} from './log-state.ts';
-import type { CommitInputs, LogRecord, MigratedTables, SchemaChange } from './record.ts';
+import type { LogOptions, LogPlace } from './log-options.ts';
+import { chainHalves, chainOf, type LogPoint } from './log-point.ts';
+import { closedState, type LogState, notOpenError } from './log-state.ts';
+import { MarkKeeper } from './mark-keeper.ts';
+import type { CommitInputs, MigratedTables, SchemaChange } from './record.ts';
 import { recordKinds, type StagedRows } from './record.ts';
 import { RecordBuffer } from './record-buffer.ts';
 import { createSegment, type RecoveredLog, recoverLog } from './recover.ts';
+import type { LogReplicator, LogWrite } from './replicated-write.ts';
 import { reserveAhead } from './reserve-ahead.ts';
-import { hasRunsIn, segmentHeaderBytes } from './segment.ts';
-import type { SnapshotLoading, SnapshotPlace } from './snapshot.ts';
-
-export interface LogOptions {
-  readonly databaseIdentity: DatabaseIdentity;
-  /** Create a new log if there is none; otherwise its absence is damage. */
-  readonly create: boolean;
-  /** 32 random bits, used when a log is created. */
-  readonly salt: number;
-  /** 64 random bits, used when a log is created. */
-  readonly epoch: Epoch;
-  /**
-   * Receives the newest snapshot beside the log that can be used; `onRecord` then gets the records
-   * behind it. Absent: the log is read from its first record.
-   */
-  readonly snapshots?: SnapshotLoading;
-  /**
-   * Called during `open` for each record in order. Byte arrays in it are valid during the call
-   * only. An error it throws ends `open` with a `LogDamageError` that names the place.
-   */
-  readonly onRecord: (record: LogRecord) => void;
-  /** Receives full sentences about what recovery cut off. */
-  readonly warn: (message: string) => void;
-  readonly segmentBytes?: number;
-  /** True if nothing is written, and nothing may be appended, because there is no space. */
-  readonly isReadOnly?: boolean;
-  /**
-   * Schedules `work` to run a little later, at most one at a time: the mark beside the log then
-   * follows what became durable meanwhile. Absent: it follows each sync.
-   */
-  readonly later?: (work: () => void) => void;
-}
-
-/** A place in a log, between two records; the next one goes into `segment`, or a later one. */
-export type LogPlace = Omit<SnapshotPlace, 'begunMicros'>;
+import {
+  encodeSegmentHeader,
+  hasRunsIn,
+  readSegmentHeader,
+  type SegmentHeader,
+  segmentHeaderBytes,
+} from './segment.ts';
+import type { SnapshotPlace } from './snapshot.ts';
+import { SyncRuns } from './sync-runs.ts';
 
 /**
  * The commit log of one database, open for appending.
@@ -82,9 +51,20 @@ export class CommitLog {
   readonly #encoder = new RecordEncoder();
   /** Bytes of records that were not on the disk any more when the log was opened. */
   readonly goneBytes: number;
+  /** Log position that was acknowledged according to the records that were there at opening. */
+  readonly statedPosition: number;
   readonly #place: { kind: number; offset: number; durablePosition: number; salt: number };
   #state: LogState = { kind: 'open' };
-  #syncing: SyncState = idleSync;
+  readonly #syncs = new SyncRuns({
+    written: () => this.#writtenPosition,
+    isDone: () => this.#writtenPosition === this.#syncedPosition && !this.#isDirectoryDirty,
+    isDirectoryDue: () => this.#isDirectoryDirty,
+    check: () => this.#checkOpen(),
+    run: () => this.#sync(),
+  });
+  readonly #isMember: boolean;
+  /** Takes what is written while this host leads. */
+  #replicator: LogReplicator | undefined;
 
   #file: DiskFile;
   #sequence: number;
@@ -102,23 +82,26 @@ export class CommitLog {
   #writtenPosition: number;
   #durableOffset: CommitOffset;
   #durablePosition: number;
+  /** Up to where this disk has everything: the durable end, but for members. */
+  #syncedPosition: number;
+  #syncedOffset: number;
   /** Chain hash at `#writtenPosition`, for the header of a segment that starts there. */
   #writtenChainLow: number;
   #writtenChainHigh: number;
 
   /** Finished segments, to be synced a last time and closed. */
   #leftFiles: DiskFile[] = [];
-  readonly #mark: DurableMark | undefined;
-  readonly #later: (work: () => void) => void;
+  readonly #mark: MarkKeeper;
+  readonly #hasMark: boolean;
   /** Whether the active segment, and the next write, may have records of migrations. */
   #hasRuns: boolean;
   #needsRun = false;
-  #isMarkDue = false;
   #isDirectoryDirty = false;
 
   /** Recovers the log of `disk`, or creates one; see `recoverLog`. */
   static async open(disk: Disk, options: LogOptions): Promise<CommitLog> {
-    return new CommitLog(disk, options, await recoverLog(disk, options));
+    const acceptsLoss = options.isMember === true;
+    return new CommitLog(disk, options, await recoverLog(disk, { ...options, acceptsLoss }));
   }
 
   private constructor(disk: Disk, options: LogOptions, recovered: RecoveredLog) {
@@ -128,8 +111,17 @@ export class CommitLog {
     this.#salt = recovered.salt;
     this.#epoch = recovered.epoch;
     if (options.isReadOnly === true) this.#state = { kind: 'readOnly' };
-    this.#mark = recovered.mark;
-    this.#later = options.later ?? ((work) => work());
+    this.#isMember = options.isMember === true;
+    this.#hasMark = recovered.mark !== undefined;
+    this.#mark = new MarkKeeper({
+      disk,
+      mark: recovered.mark,
+      later: options.later ?? ((work) => work()),
+      isOpen: () => this.#state.kind === 'open',
+      file: () => this.#file,
+      durableEnd: () => ({ position: this.#syncedPosition, offset: this.#syncedOffset }),
+      broken: (cause) => this.#break(cause),
+    });
     this.#buffer = new RecordBuffer(recovered.chainLow, recovered.chainHigh);
     this.#file = recovered.file;
     this.#sequence = recovered.sequence;
@@ -138,6 +130,7 @@ export class CommitLog {
     this.#reserved = recovered.file.size();
     const { sequence, position, end } = recovered;
     this.goneBytes = goneBytes(disk, { sequence, position: position - end + segmentHeaderBytes });
+    this.statedPosition = recovered.statedPosition;
     this.#offset = recovered.offset;
     this.#position = recovered.position;
     this.#lastMicros = recovered.lastMicros;
@@ -148,6 +141,8 @@ export class CommitLog {
     this.#writtenChainHigh = recovered.chainHigh;
     this.#durableOffset = commitOffset(recovered.offset);
     this.#durablePosition = recovered.position;
+    this.#syncedPosition = recovered.position;
+    this.#syncedOffset = recovered.offset;
     this.#place = { kind: 0, offset: 0, durablePosition: 0, salt: recovered.salt };
   }
 
@@ -211,6 +206,67 @@ export class CommitLog {
     const { begunMicros: _, ...place } = this.snapshotPlace(0n);
     await this.sync();
     return place;
+  }
+
+  /** Where everything that was written ends. */
+  get end(): LogPoint {
+    const chain = chainOf(this.#writtenChainLow, this.#writtenChainHigh);
+    return { position: this.#writtenPosition, chain, offset: this.#writtenOffset };
+  }
+
+  get salt(): number {
+    return this.#salt;
+  }
+
+  /** True while nothing may be appended: too much waits for the shared log. */
+  get isFull(): boolean {
+    return this.#replicator?.isFull === true;
+  }
+
+  /** This host leads: what is appended from now on goes to `replicator`, too. */
+  lead(replicator: LogReplicator, acknowledged: LogPoint): void {
+    assert(this.#isMember, 'only the log of a member is replicated');
+    this.#replicator = replicator;
+    this.#durable(acknowledged.position, acknowledged.offset);
+  }
+
+  /**
+   * Writes what the log of the leader has written, byte for byte; `lastMicros` is the latest T in
+   * it, or before.
+   */
+  follow({ records, end, segment }: LogWrite, lastMicros: bigint): void {
+    this.#checkOpen();
+    assert(this.#isMember && this.#replicator === undefined, 'a member follows, or leads');
+    assert(end.position === this.#position + records.length, 'a write continues the log');
+    try {
+      this.#disk.checkWriter?.(false);
+      if (segment !== undefined) this.#followSegment(segment);
+      const to = this.#end + records.length;
+      if (to > this.#reserved) {
+        this.#reserved = reserveAhead(this.#file, this.#reserved, to, this.#segmentBytes);
+      }
+      this.#file.write(records, this.#end);
+      this.#end = to;
+    } catch (error) {
+      throw this.#break(error);
+    }
+    const { low, high } = chainHalves(end.chain);
+    this.#buffer.chainLow = low;
+    this.#buffer.chainHigh = high;
+    this.#offset = end.offset;
+    this.#position = end.position;
+    this.#lastMicros = lastMicros;
+    this.#wrote();
+  }
+
+  #followSegment(bytes: Uint8Array): void {
+    const reading = readSegmentHeader(bytes);
+    assert(reading.kind === 'valid', 'a leader begins segments with valid headers');
+    const { header } = reading;
+    // The border is here already, from a term of this host.
+    if (header.sequence <= this.#sequence) return;
+    assert(header.sequence === this.#sequence + 1, 'segments are numbered without a gap');
+    this.#continueIn(header);
   }
 
   /** True after a failure; see `LogBrokenError`. */
@@ -283,9 +339,15 @@ export class CommitLog {
     } catch (error) {
       throw this.#break(error);
     }
-    this.#buffer.clear();
     this.#needsRun = false;
     this.#end += length;
+    this.#wrote();
+    if (this.#replicator !== undefined) this.#send(this.#replicator, this.#buffer.bytes().slice());
+    this.#buffer.clear();
+  }
+
+  /** Everything appended was written. */
+  #wrote(): void {
     this.#writtenOffset = this.#offset;
     this.#writtenPosition = this.#position;
     this.#writtenLastMicros = this.#lastMicros;
@@ -299,17 +361,18 @@ export class CommitLog {
    */
   syncAtOnce(): boolean {
     this.#checkOpen();
-    const isBusy = runningSync(this.#syncing) !== undefined || this.#leftFiles.length > 0;
-    if (isBusy || this.#isDirectoryDirty) return false;
+    const isBusy = this.#syncs.running !== undefined || this.#leftFiles.length > 0;
+    if (isBusy || this.#isDirectoryDirty || this.#isMember) return false;
     try {
       if (!this.#file.syncAtOnce()) return false;
       this.#disk.checkWriter?.(false);
     } catch (error) {
       throw this.#break(error);
     }
-    this.#durableOffset = commitOffset(this.#writtenOffset);
-    this.#durablePosition = this.#writtenPosition;
-    this.#markSoon();
+    this.#durable(this.#writtenPosition, this.#writtenOffset);
+    this.#syncedPosition = this.#writtenPosition;
+    this.#syncedOffset = this.#writtenOffset;
+    this.#mark.soon();
     this.#checkOpen();
     return true;
   }
@@ -324,27 +387,12 @@ export class CommitLog {
     } catch (error) {
       return Promise.reject(error);
     }
-    const syncing = this.#syncing;
-    switch (syncing.kind) {
-      case 'idle':
-        if (this.#writtenPosition === this.#durablePosition && !this.#isDirectoryDirty) {
-          return Promise.resolve();
-        }
-        return this.#startSync();
-      case 'running': {
-        const { done, position } = syncing;
-        if (this.#writtenPosition === position && !this.#isDirectoryDirty) return done;
-        const next = done.then(() => this.#startDueSync());
-        this.#syncing = { kind: 'followed', done, next };
-        return next;
-      }
-      case 'followed':
-      case 'due':
-        // It begins after this call, so it covers it.
-        return syncing.next;
-      default:
-        return unreachable(syncing);
-    }
+    return this.#replicator === undefined ? this.syncHere() : this.#acknowledged(this.#replicator);
+  }
+
+  /** Like `sync`, but for this disk alone, and for what was written. */
+  syncHere(): Promise<void> {
+    return this.#syncs.sync();
   }
 
   /**
@@ -356,15 +404,18 @@ export class CommitLog {
     try {
       if (this.#state.kind === 'open') {
         await this.sync();
-        this.#buffer.begin(0);
-        this.#append(recordKinds.stop, this.#offset);
-        await this.sync();
-        this.#writeMark();
-        await this.#syncMark();
+        if (!this.#isMember) {
+          this.#buffer.begin(0);
+          this.#append(recordKinds.stop, this.#offset);
+          await this.sync();
+        }
+        this.#mark.write();
+        this.#checkOpen();
+        await this.#mark.sync();
       }
     } finally {
       // Closing a file during a sync could let another file reuse its number.
-      await Promise.allSettled(syncsOf(this.#syncing));
+      await this.#syncs.settled();
       this.#state = closedState(this.#state);
       this.#closeFiles();
     }
@@ -374,7 +425,7 @@ export class CommitLog {
   abandon(): void {
     if (this.#state.kind === 'closed') return;
     this.#state = closedState(this.#state);
-    const running = runningSync(this.#syncing);
+    const running = this.#syncs.running;
     // Closing a file during a sync could let another file reuse its number.
     if (running === undefined) this.#closeFiles();
     else running.catch(() => undefined).then(() => this.#closeFiles());
@@ -393,11 +444,11 @@ export class CommitLog {
     );
     try {
       // During a sync, a closed file's number could be reused, and a cut file could grow again.
-      await Promise.allSettled(syncsOf(this.#syncing));
+      await this.#syncs.settled();
       if (state.syncFailure !== undefined) throw state.syncFailure;
       // Data that another service has written behind it must not be cut.
       this.#disk.checkWriter?.(true);
-      if (!this.#tryToCut()) return false;
+      if (!isCut(this.#file, this.#end)) return false;
       await this.#file.sync();
       return true;
     } finally {
@@ -406,19 +457,9 @@ export class CommitLog {
     }
   }
 
-  #tryToCut(): boolean {
-    try {
-      this.#file.truncate(this.#end);
-      return true;
-    } catch {
-      // The next open of the log finds what is there.
-      return false;
-    }
-  }
-
   #closeFiles(): void {
     for (const file of [...this.#leftFiles, this.#file]) file.close();
-    this.#mark?.close();
+    this.#mark.close();
     this.#leftFiles = [];
   }
 
@@ -429,25 +470,6 @@ export class CommitLog {
     place.durablePosition = this.#durablePosition;
     this.#position += this.#buffer.end(place);
     this.#offset = offset;
-  }
-
-  /** The sync that was to follow another one, which has ended. */
-  #startDueSync(): Promise<void> {
-    this.#syncing = idleSync;
-    this.#checkOpen();
-    return this.#startSync();
-  }
-
-  #startSync(): Promise<void> {
-    const position = this.#writtenPosition;
-    const done = this.#sync();
-    this.#syncing = { kind: 'running', done, position };
-    return done;
-  }
-
-  #syncEnded(): void {
-    const syncing = this.#syncing;
-    this.#syncing = syncing.kind === 'followed' ? { kind: 'due', next: syncing.next } : idleSync;
   }
 
   async #sync(): Promise<void> {
@@ -473,69 +495,27 @@ export class CommitLog {
       this.#noteFailedSync(error);
       throw failure;
     } finally {
-      this.#syncEnded();
+      this.#syncs.ended();
     }
     this.#checkOpen();
-    this.#durableOffset = commitOffset(offset);
-    this.#durablePosition = position;
+    this.#syncedPosition = position;
+    this.#syncedOffset = offset;
+    if (!this.#isMember) this.#durable(position, offset);
     if (hasLeft) this.#markRotation();
-    else this.#markSoon();
+    else this.#mark.soon();
     this.#checkOpen();
-  }
-
-  /** Schedules an update of the mark within a second; costs the caller nothing but a timer. */
-  #markSoon(): void {
-    if (this.#mark === undefined || this.#isMarkDue) return;
-    this.#isMarkDue = true;
-    this.#later(() => {
-      this.#isMarkDue = false;
-      if (this.#state.kind === 'open') this.#lookAround();
-    });
-  }
-
-  /** Runs each second while the log is written to, to stop writing to files that were deleted. */
-  #lookAround(): void {
-    try {
-      if (this.#file.isInPlace()) this.#writeMark();
-      else throw new DiskError('look', this.#file.name, new Error(notInPlace));
-    } catch (error) {
-      this.#break(error);
-    }
   }
 
   /** Makes the end of a segment durable in the mark; no one waits for it. */
   #markRotation(): void {
-    this.#writeMark();
+    this.#mark.write();
     // A failure shows at the next use of the log.
-    this.#syncMark().catch(() => undefined);
-  }
-
-  async #syncMark(): Promise<void> {
-    this.#checkOpen();
-    try {
-      await this.#mark?.sync();
-    } catch (error) {
-      throw this.#break(error);
-    }
-  }
-
-  /**
-   * A failure shows at the next use of the log, like any failure of its disk; but for lack of space
-   * the mark may stay behind for a while.
-   */
-  #writeMark(): void {
-    try {
-      this.#disk.checkWriter?.(true);
-      this.#mark?.write({ position: this.#durablePosition, offset: this.#durableOffset });
-    } catch (error) {
-      if (!(error instanceof DiskError && error.isForSpace)) this.#break(error);
-    }
+    this.#mark.sync().catch(() => undefined);
   }
 
   /** Finishes the segment, cut to its records, and continues in a new one. */
   #startSegment(): void {
-    this.#disk.checkWriter?.(true);
-    const header = {
+    const header: SegmentHeader = {
       salt: this.#salt,
       databaseIdentity: this.#databaseIdentity,
       sequence: this.#sequence + 1,
@@ -546,10 +526,17 @@ export class CommitLog {
       chainHigh: this.#writtenChainHigh,
       epoch: this.#epoch,
       lastMicros: this.#writtenLastMicros,
-      hasMark: this.#mark !== undefined,
+      hasMark: this.#hasMark,
       isAfterOrigin: false,
       hasRuns: this.#needsRun,
     };
+    this.#continueIn(header);
+    const nothing = new Uint8Array(0);
+    if (this.#replicator) this.#send(this.#replicator, nothing, encodeSegmentHeader(header));
+  }
+
+  #continueIn(header: SegmentHeader): void {
+    this.#disk.checkWriter?.(true);
     this.#file.truncate(this.#end);
     const next = createSegment(this.#disk, header);
     this.#leftFiles.push(this.#file);
@@ -559,6 +546,22 @@ export class CommitLog {
     this.#hasRuns = header.hasRuns;
     this.#end = segmentHeaderBytes;
     this.#reserved = segmentHeaderBytes;
+  }
+
+  #send(replicator: LogReplicator, records: Uint8Array, segment?: Uint8Array): void {
+    replicator.write({ records, end: this.end, segment });
+  }
+
+  async #acknowledged(replicator: LogReplicator): Promise<void> {
+    const { position, offset } = this.end;
+    await replicator.sync();
+    this.#checkOpen();
+    if (position > this.#durablePosition) this.#durable(position, offset);
+  }
+
+  #durable(position: number, offset: number): void {
+    this.#durableOffset = commitOffset(offset);
+    this.#durablePosition = position;
   }
 
   #checkNext(offset: number): void {
@@ -595,5 +598,3 @@ export class CommitLog {
     if (this.#state.kind === 'broken') this.#state.syncFailure ??= error;
   }
 }
-
-const notInPlace = 'it is no longer in its folder: it was deleted, moved or replaced';

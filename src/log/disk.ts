@@ -105,6 +105,16 @@ export function tryToRemove(disk: Disk, name: string): void {
   }
 }
 
+/** Cuts a file that has failed; false if that fails, too: the next open finds what is there. */
+export function isCut(file: DiskFile, end: number): boolean {
+  try {
+    file.truncate(end);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Whether the system has refused something because the disk, or a quota on it, is full. */
 export function isNoSpace(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;

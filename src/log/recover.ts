@@ -43,6 +43,8 @@ export interface RecoveredLog {
   readonly chainLow: number;
   readonly chainHigh: number;
   readonly recordCount: number;
+  /** Highest log position that a record says was durable. */
+  readonly statedPosition: number;
   /**
    * The mark of the durable end; the caller closes it. `undefined` if the disk is not lasting, or
    * the log is only read.
@@ -165,7 +167,8 @@ async function createOwn(disk: Disk, options: RecoverOptions, birth: Birth): Pro
   await file.sync();
   await disk.syncDirectory();
   const history = { salt, epoch, offset, lastMicros, position, chainLow, chainHigh };
-  return { file, sequence, end: segmentHeaderBytes, ...history, recordCount: 0, mark };
+  const own = { recordCount: 0, statedPosition: position, mark };
+  return { file, sequence, end: segmentHeaderBytes, ...history, ...own };
 }
 
 function openMark(
@@ -217,7 +220,8 @@ async function settle(disk: Disk, log: WalkedLog): Promise<RecoveredLog> {
   const { salt, epoch, offset, lastMicros, position, chainLow, chainHigh, recordCount } = log;
   const history = { salt, epoch, offset, lastMicros, position, chainLow, chainHigh };
   const { sequence, end } = last;
-  return { file, sequence, end, ...history, recordCount, mark: undefined };
+  const statedPosition = log.durablePosition;
+  return { file, sequence, end, ...history, recordCount, statedPosition, mark: undefined };
 }
 
 const noPlace = { file: '', position: 0, offset: 0 };

@@ -1,6 +1,6 @@
 import { RecordHash } from '../log/checksum.ts';
+import { chainOf, type LogPoint } from '../log/log-point.ts';
 import { isCommitKind, recordBytes, recordHeaderBytes, recordKinds } from '../log/record.ts';
-import { chainOf, type LogPoint } from './entry.ts';
 
 export type RecordsCheck =
   | { readonly kind: 'valid'; readonly end: LogPoint; readonly recordCount: number }

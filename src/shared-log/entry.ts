@@ -46,14 +46,6 @@ export const entryKinds = {
 
 export type EntryKind = (typeof entryKinds)[keyof typeof entryKinds];
 
-/** Where records end in a commit log, and the hash of all before. */
-export interface LogPoint {
-  readonly position: number;
-  readonly chain: bigint;
-  /** Of the last commit before it. */
-  readonly offset: number;
-}
-
 export interface EntryHeader {
   readonly kind: EntryKind;
   readonly seq: number;
@@ -146,11 +138,6 @@ export function isSameEntry(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length < entryHeaderBytes || other.length < entryHeaderBytes) return false;
   for (let at = 0; at < entryHeaderBytes; at++) if (one[at] !== other[at]) return false;
   return true;
-}
-
-/** A chain hash as one number, from the halves that the commit log keeps. */
-export function chainOf(low: number, high: number): bigint {
-  return (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0);
 }
 
 function laterThanKnown(view: DataView): string | undefined {

@@ -1,17 +1,9 @@
 import { assert } from '../assert.ts';
+import { chainOf, type LogPoint } from '../log/log-point.ts';
+import type { LogWrite } from '../log/replicated-write.ts';
 import { segmentHeaderBytes } from '../log/segment.ts';
 import { recordLengths } from './check-records.ts';
-import { chainOf, type EntryKind, entryKinds, type LogPoint } from './entry.ts';
-
-/** What one write of a commit log handed to its disk. */
-export interface LogWrite {
-  /** Whole records; none if the write only began a segment. */
-  readonly records: Uint8Array;
-  /** Where the log ends behind them. */
-  readonly end: LogPoint;
-  /** The encoded header of the segment that begins with them. */
-  readonly segment?: Uint8Array | undefined;
-}
+import { type EntryKind, entryKinds } from './entry.ts';
 
 /** An entry to be made of records: what is in it, and where the log is before and after. */
 export interface RecordsDraft {

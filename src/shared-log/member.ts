@@ -1,7 +1,8 @@
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
+import type { LogPoint } from '../log/log-point.ts';
 import { type AppendOutcome, runAppend } from './append-run.ts';
-import { encodeEntry, entryKinds, isSameEntry, type LogPoint } from './entry.ts';
+import { encodeEntry, entryKinds, isSameEntry } from './entry.ts';
 import { encodeLead, type Lead } from './entry-payloads.ts';
 import {
   followingState,

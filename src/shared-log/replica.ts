@@ -1,6 +1,6 @@
-import type { LogPoint } from './entry.ts';
+import type { LogPoint } from '../log/log-point.ts';
+import type { LogWrite } from '../log/replicated-write.ts';
 import type { Beginning } from './entry-payloads.ts';
-import type { LogWrite } from './log-write.ts';
 
 /** One host's copy of a database: its local log, and the tables that its records make. */
 export interface Replica {

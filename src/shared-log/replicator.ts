@@ -1,12 +1,14 @@
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
+import type { LogPoint } from '../log/log-point.ts';
+import type { LogWrite } from '../log/replicated-write.ts';
 import { type AppendOutcome, type AppendPace, runAppend } from './append-run.ts';
-import { encodeEntry, entryHeaderBytes, entryKinds, isSameEntry, type LogPoint } from './entry.ts';
+import { encodeEntry, entryHeaderBytes, entryKinds, isSameEntry } from './entry.ts';
 import { encodeLead, type Lead } from './entry-payloads.ts';
 import type { BootId } from './host-ids.ts';
 import { KeptEntries } from './kept-entries.ts';
 import type { LogName } from './log-name.ts';
-import { draftsOf, type LogWrite, type RecordsDraft, writeBytes } from './log-write.ts';
+import { draftsOf, type RecordsDraft, writeBytes } from './log-write.ts';
 import { ReadProofs } from './read-proofs.ts';
 import type { AppendResult, SharedLog, StoredEntry } from './shared-log.ts';
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { LogWriter } from '../../test/support/log-writer.ts';
 import { beginningOf, ClusterPerson } from '../../test/support/shared-log-people.ts';
 import { limits } from '../limits.ts';
+import type { LogWrite } from '../log/replicated-write.ts';
 import { entryKinds } from './entry.ts';
-import type { LogWrite } from './log-write.ts';
 import { draftsOf } from './log-write.ts';
 import { Tail, type TailStep } from './tail.ts';
 

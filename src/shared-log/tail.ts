@@ -1,14 +1,8 @@
 import { limits } from '../limits.ts';
+import { chainOf, type LogPoint } from '../log/log-point.ts';
 import { type SegmentHeader, segmentHeaderBytes } from '../log/segment.ts';
 import { checkRecords } from './check-records.ts';
-import {
-  chainOf,
-  decodeEntry,
-  type Entry,
-  entryHeaderBytes,
-  entryKinds,
-  type LogPoint,
-} from './entry.ts';
+import { decodeEntry, type Entry, entryHeaderBytes, entryKinds } from './entry.ts';
 import { type Beginning, decodeBeginning, decodeLead, type Lead } from './entry-payloads.ts';
 import type { StoredEntry } from './shared-log.ts';
 

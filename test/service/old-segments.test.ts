@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CommitLog, type LogOptions } from '../../src/log/commit-log.ts';
+import { CommitLog } from '../../src/log/commit-log.ts';
+import type { LogOptions } from '../../src/log/log-options.ts';
 import { epoch, epochOfSalt } from '../../src/log/epoch.ts';
 import type { LogRecord } from '../../src/log/record.ts';
 import { readSegmentHeader } from '../../src/log/segment.ts';

@@ -1,6 +1,7 @@
-import { CommitLog, type LogOptions } from '../../src/log/commit-log.ts';
+import { CommitLog } from '../../src/log/commit-log.ts';
 import type { Disk } from '../../src/log/disk.ts';
 import { epoch } from '../../src/log/epoch.ts';
+import type { LogOptions } from '../../src/log/log-options.ts';
 import { Random } from '../../src/testing/random.ts';
 import { databaseIdentity } from '../../src/values/identity-roles.ts';
 import { appendTo, randomRecord, textOf } from './log-records.ts';

@@ -1,5 +1,6 @@
-import type { CommitLog, LogOptions } from '../../src/log/commit-log.ts';
+import type { CommitLog } from '../../src/log/commit-log.ts';
 import type { Disk } from '../../src/log/disk.ts';
+import type { LogOptions } from '../../src/log/log-options.ts';
 import type {
   SnapshotBlock,
   SnapshotLoading,

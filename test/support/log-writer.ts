@@ -1,8 +1,8 @@
 import { RecordEncoder } from '../../src/log/encode-record.ts';
+import { chainOf, type LogPoint } from '../../src/log/log-point.ts';
 import { recordKinds } from '../../src/log/record.ts';
 import { RecordBuffer } from '../../src/log/record-buffer.ts';
-import { chainOf, type LogPoint } from '../../src/shared-log/entry.ts';
-import type { LogWrite } from '../../src/shared-log/log-write.ts';
+import type { LogWrite } from '../../src/log/replicated-write.ts';
 import { commitOffset } from '../../src/store/commit-offset.ts';
 import { noConnection } from '../../src/values/connection-number.ts';
 import { callerIdentity } from '../../src/values/identity-roles.ts';

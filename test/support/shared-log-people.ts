@@ -1,9 +1,11 @@
 import { epoch } from '../../src/log/epoch.ts';
+import type { LogPoint } from '../../src/log/log-point.ts';
+import type { LogWrite } from '../../src/log/replicated-write.ts';
 import { encodeSegmentHeader } from '../../src/log/segment.ts';
-import { type Entry, encodeEntry, entryKinds, type LogPoint } from '../../src/shared-log/entry.ts';
+import { type Entry, encodeEntry, entryKinds } from '../../src/shared-log/entry.ts';
 import { encodeBeginning, encodeLead, type Lead } from '../../src/shared-log/entry-payloads.ts';
 import { bootId, hostId } from '../../src/shared-log/host-ids.ts';
-import type { LogWrite, RecordsDraft } from '../../src/shared-log/log-write.ts';
+import type { RecordsDraft } from '../../src/shared-log/log-write.ts';
 import type { StoredEntry } from '../../src/shared-log/shared-log.ts';
 import type { Tail } from '../../src/shared-log/tail.ts';
 import { databaseIdentity, ownerIdentity } from '../../src/values/identity-roles.ts';

@@ -1,4 +1,4 @@
-import type { LogPoint } from '../../shared-log/entry.ts';
+import type { LogPoint } from '../../log/log-point.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { LookAround } from '../../shared-log/member.ts';
-import type { LogPoint } from '../../shared-log/entry.ts';
+import type { LogPoint } from '../../log/log-point.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { ClusterId } from '../../shared-log/log-name.ts';
+import type { LookAround } from '../../shared-log/member.ts';
 import type { SharedLog } from '../../shared-log/shared-log.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { DatabaseRole } from './database-role.ts';
@@ -22,7 +22,7 @@ export interface HostCluster {
   readonly waitsForLocalSync: boolean;
   /** What the engine calls its past now. */
   history(): string;
-  /** What this host sees of the leader of a database. Asked before each look, so it must be quick. */
+  /** What this host sees of the leader of a database; asked before each look: must be quick. */
   look(database: DatabaseIdentity, leader: Lead | undefined): LookAround;
   /** Where acknowledged history of a database ends, by those hosts that can be reached. */
   acknowledgedElsewhere(database: DatabaseIdentity): Promise<readonly LogPoint[]>;

@@ -1,5 +1,5 @@
+import type { LogPoint } from '../../../src/log/log-point.ts';
 import type { HostRow, SeenHost } from '../../../src/shared-log/directory.ts';
-import type { LogPoint } from '../../../src/shared-log/entry.ts';
 import type { Lead } from '../../../src/shared-log/entry-payloads.ts';
 import { bootId, hostId } from '../../../src/shared-log/host-ids.ts';
 import type { LogName } from '../../../src/shared-log/log-name.ts';

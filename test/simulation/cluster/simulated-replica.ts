@@ -1,8 +1,8 @@
+import { chainOf, type LogPoint } from '../../../src/log/log-point.ts';
+import type { LogWrite } from '../../../src/log/replicated-write.ts';
 import { recordLengths } from '../../../src/shared-log/check-records.ts';
-import { chainOf, type LogPoint } from '../../../src/shared-log/entry.ts';
 import type { Beginning } from '../../../src/shared-log/entry-payloads.ts';
 import { decodeBeginning, encodeBeginning } from '../../../src/shared-log/entry-payloads.ts';
-import type { LogWrite } from '../../../src/shared-log/log-write.ts';
 import type { Replica } from '../../../src/shared-log/replica.ts';
 
 /** One record, as a local log has it. */
