@@ -26,7 +26,7 @@ const ownProcess = [
  */
 const hosts = [
   `src/{backup,history,host,search,service,testing,transfer}/**/!(${ownProcess}).test.ts`,
-  'test/{agent-tasks,contracts,preview,testing}/**/*.test.ts',
+  'test/{agent-tasks,cluster,contracts,preview,testing}/**/*.test.ts',
   'test/{declared-migrations,helpdesk-example,published-migrations,sql-guide,text-index}.test.ts',
   'test/service/{live-oracle,rights-matrix}.test.ts',
   ...readdirSync(new URL('test/service', import.meta.url))

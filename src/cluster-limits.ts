@@ -46,6 +46,8 @@ export const clusterLimits = {
   handOverMillisMax: 1_000,
   /** A leader with nothing to write tells followers after this long what is settled. */
   settleMillis: 1_000,
+  /** A host that follows lets entries gather for so long, before it reads them. */
+  followPauseMillis: 5,
   /** Names of reducers in the line that says what was set aside of a local log. */
   asideReducersMax: 20,
   /** Sessions of one engine beside those that listen and beat, and statements that wait for one. */

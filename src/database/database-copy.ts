@@ -18,6 +18,7 @@ import {
   coreOfLog,
   createCore,
   type DatabaseOptions,
+  type LogSurroundings,
   type ReplayedLog,
   replayLog,
 } from './open-database.ts';
@@ -35,20 +36,20 @@ import type { ProgramSource } from './program-source.ts';
  * ```
  */
 export class DatabaseCopy implements Replica {
-  readonly #options: DatabaseOptions;
+  readonly #options: LogSurroundings;
   #parts: (ReplayedLog & { readonly places: LogPlaces }) | undefined;
   #acknowledgedOffset = 0;
   #lastMicros = 0n;
   #isLed = false;
 
   /** Reads the local log, as far as it can be read; what is missing comes from the shared one. */
-  static async open(options: DatabaseOptions): Promise<DatabaseCopy> {
+  static async open(options: LogSurroundings): Promise<DatabaseCopy> {
     const copy = new DatabaseCopy(options);
     if (segmentNames(options.disk).length > 0) await copy.#open();
     return copy;
   }
 
-  private constructor(options: DatabaseOptions) {
+  private constructor(options: LogSurroundings) {
     this.#options = options;
   }
 
@@ -153,28 +154,29 @@ export class DatabaseCopy implements Replica {
     await this.#parts?.log.syncHere();
   }
 
-  /** This host leads: what is appended goes to `replicator`, behind what is acknowledged. */
-  lead(replicator: LogReplicator, acknowledged: LogPoint): void {
+  /** This host leads: what is appended to the log goes to `replicator`, behind what it has. */
+  lead(replicator: LogReplicator, acknowledged: LogPoint): CommitLog {
     const { log, places } = present(this.#parts, 'who leads has a log');
     places.close();
     log.lead(replicator, acknowledged);
     this.#isLed = true;
+    return log;
   }
 
   /**
    * The actor of a leader, once all that its log holds is acknowledged. `first`: the program of a
    * database without one. When this rejects, the copy is of no use any more.
    */
-  async serve(first: FirstProgram | undefined): Promise<Database> {
+  async serve(options: DatabaseOptions, first: FirstProgram | undefined): Promise<Database> {
     const parts = present(this.#parts, 'who leads has a log');
     assert(this.#isLed, 'only a leader has an actor');
     try {
       await parts.log.sync();
       const core =
         first !== undefined && !this.hasProgram
-          ? await createCore(this.#options, first.program, first.createdMicros, parts.log)
-          : await coreOfLog(this.#options, parts);
-      return new Database(core, this.#options);
+          ? await createCore(options, first.program, first.createdMicros, parts.log)
+          : await coreOfLog(options, parts);
+      return new Database(core, options);
     } catch (error) {
       parts.log.abandon();
       throw error;

@@ -97,6 +97,7 @@ export class Database {
   /** False until the owner lets scheduled runs begin. */
   #runsSchedules = false;
   readonly #alarm: Alarm | undefined;
+  #isResting = false;
   /** Answers to updates that the end has stopped. */
   #stopped: TurnResult[] = [];
   /** When the next scheduled run is due, as the owner knows it. */
@@ -337,6 +338,22 @@ export class Database {
     this.#core.program.runner.dispose();
   }
 
+  /** Takes no turn until `goOn`; resolves when everything that it wrote is durable. */
+  async rest(): Promise<void> {
+    this.#isResting = true;
+    await this.#loop;
+    await this.#writer.settled();
+  }
+
+  goOn(): void {
+    this.#isResting = false;
+    this.#wake();
+  }
+
+  lose(error: Error): void {
+    this.#stop(error);
+  }
+
   #isOver(): boolean {
     return this.#state === 'ended' || this.#state === 'undoing';
   }
@@ -350,6 +367,7 @@ export class Database {
     try {
       do {
         await this.#around.nextTurn();
+        if (this.#core.log.isFull) await this.#core.log.sync();
         if (this.#isOver()) return;
         const isBusy = this.#turn() || this.#queue.length > 0 || this.#longReads.count > 0;
         if (!this.#isOver()) this.#snapshots.goOn(isBusy);
@@ -366,6 +384,7 @@ export class Database {
   }
 
   #hasWork(): boolean {
+    if (this.#isResting) return false;
     const isLoose = this.#state === 'serving' && this.#core.store.hasLoose;
     if (this.#queue.length > 0 || this.#procedures.hasWork || isLoose) return true;
     if (this.#scheduled.canStart(this.#writer.durable) || this.#isDue()) return true;

@@ -168,7 +168,7 @@ export interface ReplayedLog {
 }
 
 /** Replays a log; `isMember`: other hosts have it, too. */
-export async function replayLog(options: DatabaseOptions, isMember = false): Promise<ReplayedLog> {
+export async function replayLog(options: LogSurroundings, isMember = false): Promise<ReplayedLog> {
   const store = new Store(emptyCatalog);
   const snapshots = new SnapshotLoader(store, options.warn);
   const replay = new LogReplay(store, snapshots);
@@ -206,14 +206,20 @@ function withLines(options: DatabaseOptions): LinedOptions {
   return { ...options, lines, report: lines.report };
 }
 
-type LogSurroundings = DatabaseOptions & { readonly isMember?: boolean };
+/** What opening a log needs. */
+export interface LogSurroundings
+  extends Pick<DatabaseOptions, 'disk' | 'identity' | 'entropy' | 'warn' | 'later' | 'full'> {
+  /** Used instead of that in `limits.ts`, for tests. */
+  readonly segmentBytes?: number;
+}
 
 function openLog(
-  { disk, identity, entropy, warn, later, full, isMember = false }: LogSurroundings,
+  given: LogSurroundings & { readonly isMember?: boolean },
   create: boolean,
   onRecord: (record: LogRecord) => void,
   snapshots?: SnapshotLoading,
 ): Promise<CommitLog> {
+  const { disk, identity, entropy, warn, later, full, isMember = false, segmentBytes } = given;
   const drawn = new Uint8Array(12);
   entropy.fill(drawn);
   const random = new DataView(drawn.buffer);
@@ -228,6 +234,7 @@ function openLog(
     ...(snapshots !== undefined && { snapshots }),
     warn,
     ...(later !== undefined && { later }),
+    ...(segmentBytes !== undefined && { segmentBytes }),
   });
 }
 

@@ -406,6 +406,8 @@ export interface RefusalBody {
     | 'database.full'
     /** A crash left it unknown whether the request happened. */
     | 'database.lost'
+    /** Another host of the cluster leads it; nothing was done. */
+    | 'database.notLeader'
     /** The operator lets only some callers create databases. */
     | 'creation.forbidden'
     /** The caller has as many databases as it may. */
@@ -479,4 +481,14 @@ export interface RefusalBody {
   readonly message: string;
   /** When to retry, if that is known. */
   readonly retryAfterSeconds?: number;
+  /** With `database.notLeader`: the last term, and who leads, if that is known. */
+  readonly term?: number;
+  readonly leader?: LeaderAddress;
+}
+
+/** Where a request has to go; `host` is 32 hexadecimal digits. */
+export interface LeaderAddress {
+  readonly host: string;
+  readonly name: string;
+  readonly address: string;
 }

@@ -57,6 +57,8 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'database.broken':
     case 'value.tooLong':
       return 500;
+    case 'database.notLeader':
+      return 421;
     case 'database.overloaded':
     case 'database.opening':
     case 'database.stopped':

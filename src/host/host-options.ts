@@ -17,6 +17,7 @@ import type { OutboundRules } from './outbound/outbound-rules.ts';
 import type { Creators } from './registry/access.ts';
 import type { HistoryChoice } from './registry/history-choice.ts';
 import type { QuotaLimits } from './registry/quota-limits.ts';
+import type { HostCluster } from './replication/host-cluster.ts';
 import type { Budget } from './seats/budget.ts';
 import type { IsolationRules } from './workers/isolation.ts';
 import type { LinksPrograms } from './workers/worker-placement.ts';
@@ -79,6 +80,8 @@ export interface HostOptions {
   readonly keyDirectory?: string;
   /** Name and version of the program, as backups show them. */
   readonly program?: string;
+  /** The cluster that this host belongs to; absent: it is alone. */
+  readonly cluster?: HostCluster | undefined;
   /** Receives lines for the operator: one sentence each, no secrets and no row contents. */
   readonly report: Report;
 }

@@ -19,6 +19,7 @@ import { LedgerControl } from './databases/ledger-control.ts';
 import type { LogRequest, LogStream } from './databases/module-log.ts';
 import { openHistories } from './databases/open-histories.ts';
 import { openLedger } from './databases/open-ledger.ts';
+import { ReplicationControl } from './databases/replication-control.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
 import { ScheduleControl } from './databases/schedule-control.ts';
 import type { SnapshotControl } from './databases/snapshot-control.ts';
@@ -150,12 +151,15 @@ export class Host {
   readonly deploys: DeployControl;
   readonly deployCounts: DeployCounts;
   readonly #canaries: Canaries;
+  /** This host's part in the databases of its cluster. */
+  readonly replication: ReplicationControl;
   readonly #changes: Listeners<DatabaseIdentity>;
 
   private constructor(parts: HostParts) {
     const { registry, running, publisher, access, grants, audit, quotas } = parts;
     this.#registry = registry;
     this.#running = running;
+    this.replication = new ReplicationControl(parts);
     this.#publisher = publisher;
     this.access = access;
     this.plans = parts.plans;

@@ -78,7 +78,7 @@ export interface LeadershipRules {
   readonly leaseMillis: number;
 }
 
-export const followingState: LeadershipState = {
+export const followingState: Extract<LeadershipState, { readonly kind: 'following' }> = {
   kind: 'following',
   watch: undefined,
   handed: undefined,

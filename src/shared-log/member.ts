@@ -23,6 +23,8 @@ export interface MemberOptions {
   /** This host, as the entries that begin its terms name it. */
   readonly me: Lead;
   readonly replica: Replica;
+  /** The term that this host gave away, in an earlier life of this member. */
+  readonly handedTerm?: number | undefined;
   readonly entryBytesMax: number;
   readonly leaseMillis: number;
   readonly waitsForLocalSync: boolean;
@@ -81,6 +83,9 @@ export class Member {
   constructor(options: MemberOptions) {
     this.#options = options;
     this.#settledOffset = options.replica.acknowledgedOffset;
+    const { handedTerm: term } = options;
+    if (term !== undefined)
+      this.#state = { ...followingState, handed: { term, at: options.now() } };
   }
 
   get state(): LeadershipState {
@@ -90,6 +95,16 @@ export class Member {
   /** The writer of this host's term, while it leads. */
   get replicator(): Replicator | undefined {
     return this.#state.kind === 'leading' ? this.#replicator : undefined;
+  }
+
+  /** Who leads by the last entry that says so. */
+  get lead(): Lead | undefined {
+    return this.#tail.lead;
+  }
+
+  /** True if the last read came to the end of what the engine shows. */
+  get isAtEnd(): boolean {
+    return this.#isAtEnd;
   }
 
   get term(): number {
@@ -217,8 +232,11 @@ export class Member {
       return;
     }
     if (step.kind !== 'records') return;
-    if (replica.chainAt(step.end.position) === step.end.chain) return;
-    if (replica.end.position > before.position) await replica.setAside(before);
+    const isThere = replica.chainAt(step.end.position) === step.end.chain;
+    // Without records there is only a segment that begins, where the copy may end.
+    const isOnlySegment = isThere && replica.end.position === step.end.position;
+    if (isThere && !(isOnlySegment && step.records.length === 0)) return;
+    if (!isThere && replica.end.position > before.position) await replica.setAside(before);
     assert(replica.end.chain === before.chain, 'a copy continues what it has applied');
     await replica.apply({ records: step.records, end: step.end, segment: step.segment });
   }

@@ -17,7 +17,7 @@ export type ReplicatorEnd =
   /** Another host leads. */
   | { readonly kind: 'overtaken' }
   /** The term was given to another host, in that entry. */
-  | { readonly kind: 'handedOver'; readonly seq: number }
+  | { readonly kind: 'handedOver'; readonly seq: number; readonly term: number }
   /** The engine lost acknowledged entries, and they could not be restored. */
   | { readonly kind: 'diverged'; readonly reason: string }
   /** The local log failed. */
@@ -160,11 +160,13 @@ export class Replicator {
     return this.#handOver !== undefined;
   }
 
-  /** Takes what the local log has just written. Costs no I/O. The bytes must stay as they are. */
+  /**
+   * Takes what the local log has just written. Costs no I/O. The bytes must stay as they are. Who
+   * writes looks at `isFull` before; what a log has already when a term begins goes in whole.
+   */
   write(write: LogWrite): void {
     if (this.#end !== undefined) throw new ReplicatorEndedError(this.#end);
     assert(this.#handOver === undefined, 'nothing is written behind a hand-over');
-    assert(!this.isFull, 'the queue of the shared log is full');
     const length = write.end.position - this.#queuedEnd.position;
     assert(length === write.records.length, 'a write continues the one before it');
     this.#queue.push(write);
@@ -266,7 +268,7 @@ export class Replicator {
     const bytes = this.#encode({ seq, term: term + 1, kind: entryKinds.term, payload });
     const outcome = await this.#append({ seq, bytes }, undefined);
     if (outcome.kind === 'stored' || outcome.kind === 'seen') {
-      this.#finish({ kind: 'handedOver', seq });
+      this.#finish({ kind: 'handedOver', seq, term: term + 1 });
     } else this.#finish(endOf(outcome));
   }
 

@@ -122,16 +122,16 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     outbound: ['watching', 'spawner'],
     lanes: ['seats', 'watching', 'spawner', 'outbound'],
     snapshots: ['seats', 'spawner'],
-    messages: ['linking', 'seats', 'outbound', 'lanes'],
+    messages: ['linking', 'replication', 'seats', 'outbound', 'lanes'],
     workers: [
       ...['linking', 'deployed', 'seats', 'watching', 'spawner', 'outbound', 'lanes', 'snapshots'],
-      'messages',
+      ...['replication', 'messages'],
     ],
     feeds: ['seats'],
-    supervision: ['ledger', 'linking', 'seats', 'feeds'],
+    supervision: ['ledger', 'linking', 'replication', 'seats', 'feeds'],
     metrics: ['supervision'],
     registry: ['ledger', 'linking', 'seats', 'supervision'],
-    databases: ['ledger', 'linking', 'seats', 'supervision', 'registry'],
+    databases: ['ledger', 'linking', 'replication', 'seats', 'supervision', 'registry'],
     transfer: ['spawner', 'supervision', 'registry'],
     sites: ['workers'],
     backups: ['spawner', 'supervision', 'registry', 'databases'],
@@ -233,10 +233,7 @@ export const writtenFiles = ['src/module/javascript/guest-text.ts'];
 
 /** Roots of rooms that no command reaches yet; what they import is reached by them. */
 export const foundations = [
-  'src/shared-log/member.ts',
   'src/shared-log/memory-engine.ts',
-  'src/database/database-copy.ts',
-  'src/host/replication/host-cluster.ts',
   'src/engines/postgres/postgres-engine.ts',
   'src/engines/postgres/postgres-directory.ts',
 ];

@@ -16,6 +16,8 @@ import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { Measured } from '../registry/quotas.ts';
 import type { RegisteredDatabase } from '../registry/registry.ts';
 import { noSuchDatabase } from '../registry/resolve-target.ts';
+import type { DatabaseRole } from '../replication/database-role.ts';
+import type { HostCluster } from '../replication/host-cluster.ts';
 import type { Placement } from '../seats/placement.ts';
 import type { SeatMode, StampedLine } from '../seats/seat.ts';
 import { noSpaceRefusal } from '../supervision/full-disk.ts';
@@ -47,6 +49,8 @@ export interface RunningOptions {
   readonly moduleLogs?: Partial<LogBounds>;
   /** Time without use after which a database sleeps; absent, or 0: none does. */
   readonly sleepAfterMillis?: number;
+  /** The cluster that they belong to. Then none sleeps, and all open at once. */
+  readonly cluster?: HostCluster | undefined;
 }
 
 /** One database of the host, running or trying to. */
@@ -74,12 +78,14 @@ export class RunningDatabases {
   readonly #options: RunningOptions;
   readonly #logBounds: LogBounds;
   readonly #byIdentity = new Map<DatabaseIdentity, RunningDatabase>();
+  readonly #roles = new Map<DatabaseIdentity, DatabaseRole>();
   readonly #marks: SleepMarks;
   readonly #sleepers: Sleepers;
   #firstOpenings: Promise<void> = Promise.resolve();
 
   constructor(options: RunningOptions) {
-    this.#options = options;
+    const { cluster, sleepAfterMillis = 0 } = options;
+    this.#options = { ...options, sleepAfterMillis: cluster === undefined ? sleepAfterMillis : 0 };
     this.#logBounds = { ...defaultLogBounds, ...options.moduleLogs };
     const { files } = options;
     files.replacedChanged = (identity) => {
@@ -89,7 +95,7 @@ export class RunningDatabases {
     this.#marks = new SleepMarks(options.files, options.report);
     this.#sleepers = new Sleepers({
       clock: options.clock,
-      sleepAfterMillis: options.sleepAfterMillis ?? 0,
+      sleepAfterMillis: this.#options.sleepAfterMillis ?? 0,
       find: (identity) => this.find(identity)?.handle,
     });
   }
@@ -155,7 +161,7 @@ export class RunningDatabases {
    * request.
    */
   async startAll(databases: Iterable<RegisteredDatabase>, choice: StartChoice): Promise<void> {
-    const { files, report, isCounted, schedules } = this.#options;
+    const { files, report, isCounted, schedules, cluster } = this.#options;
     const closed: ClosedDatabase[] = [];
     for (const { identity, owner, generation } of databases) {
       const log = this.#openLog(identity);
@@ -172,7 +178,7 @@ export class RunningDatabases {
         report({ level: 'warn', message });
       });
     }
-    this.#firstOpenings = openAtStart(closed, choice, report);
+    this.#firstOpenings = openAtStart(closed, cluster === undefined ? choice : 'all', report);
     this.#sleepers.start();
   }
 
@@ -212,6 +218,32 @@ export class RunningDatabases {
     database: Pick<RegisteredDatabase, 'identity' | 'owner' | 'generation'>,
   ): Promise<NewDatabase> {
     return this.#start({ ...database, mode: 'closed', isSilent: true });
+  }
+
+  /** Follows a database of the cluster that this host did not have, or not in this generation. */
+  async follow(
+    { identity, owner, generation }: RegisteredDatabase,
+    directory: string | undefined,
+  ): Promise<void> {
+    const { files } = this.#options;
+    const before = this.find(identity);
+    const log = before?.log ?? this.#openLog(identity);
+    const lines = (more: readonly StampedLine[]) => log.append(more);
+    const handle = this.#supervise({ identity, owner, generation, mode: 'closed', lines });
+    this.#byIdentity.set(identity, { owner, handle, log });
+    await before?.handle.close();
+    if (directory !== undefined) await files.keepGeneration(identity, generation);
+    handle.open();
+  }
+
+  /** This host's part in a database of its cluster. */
+  roleOf(identity: DatabaseIdentity): DatabaseRole {
+    return this.#roles.get(identity) ?? { kind: 'opening' };
+  }
+
+  #noteRole(identity: DatabaseIdentity, role: DatabaseRole): void {
+    this.#roles.set(identity, role);
+    this.#options.cluster?.onRole(identity, role);
   }
 
   async #start(supervision: Omit<Supervision, 'lines'>): Promise<NewDatabase> {
@@ -268,6 +300,7 @@ export class RunningDatabases {
     const { handle, log } = this.entry(identity);
     this.#byIdentity.delete(identity);
     log.close();
+    this.#roles.delete(identity);
     // Who waits for it is answered like those who come later.
     await handle.close(undefined, noSuchDatabase);
     this.#sleepers.forget(identity);
@@ -339,7 +372,7 @@ export class RunningDatabases {
   #supervise(supervision: Supervision): SupervisedDatabase {
     const { identity, owner, generation, mode, lines, isSilent = false } = supervision;
     const { clock, files, placement, report, storageOf, measured, schedules, env } = this.#options;
-    const { ledger } = this.#options;
+    const { ledger, cluster } = this.#options;
     const directory = files.logDirectory(identity, generation);
     const programs = files.keptPrograms(identity);
     const takeSeat = placement.seatsOf({
@@ -387,6 +420,7 @@ export class RunningDatabases {
           answered: ledger.followerOf(identity),
           ran: (runs) => ledger.ran(identity, runs),
         }),
+        ...(cluster !== undefined && { role: (role) => this.#noteRole(identity, role) }),
         report: (level, message, more) => {
           const about = { database: identityToHex(identity), ...more };
           report({ level, message: `${nameOf(identity)} ${message}`, about });

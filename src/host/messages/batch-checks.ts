@@ -189,6 +189,7 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'database.broken': true,
   'database.full': true,
   'database.lost': true,
+  'database.notLeader': true,
   'creation.forbidden': true,
   'databases.tooMany': true,
   'names.tooMany': true,

@@ -41,6 +41,9 @@ export class MessageBudget {
       case 'laneReplaced':
       case 'endLane':
       case 'snapshotPort':
+      case 'member':
+      case 'role':
+      case 'handedOver':
         throw new Error(`a message of the kind ${kind}, which only a thread sends`);
       default:
         throw new Error(`a message of the kind ${String(kind satisfies never).slice(0, 32)}`);

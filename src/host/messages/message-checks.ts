@@ -63,6 +63,9 @@ function isRight(message: FromWorker): boolean {
     case 'laneReplaced':
     case 'endLane':
     case 'snapshotPort':
+    case 'member':
+    case 'role':
+    case 'handedOver':
       return true;
     default:
       // A kind that no actor sends: `MessageBudget` refuses it.

@@ -12,6 +12,7 @@ import type { KeptPlace } from '../linking/kept-programs.ts';
 import type { HeapLimits } from '../seats/heap-care.ts';
 import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from '../seats/seat.ts';
 import type { PlainEnd } from '../seats/start-end.ts';
+import type { MemberData, MemberNews, MemberOrder } from './member-messages.ts';
 
 /**
  * What an actor is started with, in a thread or a process. It either holds one database until it
@@ -42,6 +43,8 @@ export interface ActorStart extends HeapLimits {
   readonly hardeningFile: string;
   /** True: the sandbox of the next program is opened before the program comes. */
   readonly keepsSpare?: boolean | undefined;
+  /** Where it is a database of a cluster. */
+  readonly member?: MemberData | undefined;
 }
 
 /** The data that a thread is started with. */
@@ -69,6 +72,7 @@ export type ToWorker =
   /** The configuration from now on, without its secrets. */
   | { readonly kind: 'env'; readonly env: ActorEnv }
   | LaneNews
+  | MemberNews
   /** There is a place for the snapshot that was asked for. */
   | { readonly kind: 'snapshotGranted' }
   /** `snapshotMillis`: time in which a last snapshot may be taken. */
@@ -93,6 +97,7 @@ export type FromWorker =
   | { readonly kind: 'memory'; readonly memory: SeatMemory }
   | { readonly kind: 'warn'; readonly message: string }
   | LaneOrder
+  | MemberOrder
   | SnapshotPort
   | SnapshotWish
   | { readonly kind: 'examined'; readonly described: Uint8Array }

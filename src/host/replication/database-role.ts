@@ -13,17 +13,21 @@ import type { Lead } from '../../shared-log/entry-payloads.ts';
  */
 export type DatabaseRole =
   | { readonly kind: 'opening' }
-  | {
-      readonly kind: 'follower';
-      /** Last term in the log; 0 if nobody has led yet. */
-      readonly term: number;
-      /** Who leads by the last entry of kind term. */
-      readonly leader: Lead | undefined;
-      /** True if the last read has reached the end of the shared log. */
-      readonly isAtEnd: boolean;
-      /** Where its copy ends, and the largest offset that is known to be acknowledged. */
-      readonly end: LogPoint;
-      readonly settledOffset: number;
-    }
+  | FollowerRole
   | { readonly kind: 'leader'; readonly term: number }
   | { readonly kind: 'broken'; readonly reason: string };
+
+export interface FollowerRole {
+  readonly kind: 'follower';
+  /** Last term in the log; 0 if nobody has led yet. */
+  readonly term: number;
+  /** Who leads by the last entry of kind term. */
+  readonly leader: Lead | undefined;
+  /** True if that is another host: requests are refused. Else they wait, for this one will lead. */
+  readonly isLedElsewhere: boolean;
+  /** True if the last read has reached the end of the shared log. */
+  readonly isAtEnd: boolean;
+  /** Where its copy ends, and the largest offset that is known to be acknowledged. */
+  readonly end: LogPoint;
+  readonly settledOffset: number;
+}

@@ -12,6 +12,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import { isForSpace } from '../../log/log-error.ts';
 import { emptyCatalog } from '../../schema/build-catalog.ts';
 import { Store } from '../../store/store.ts';
+import type { MemberRun } from '../replication/member-run.ts';
 import type { SeatMode } from './seat.ts';
 
 /**
@@ -22,6 +23,19 @@ export async function assembleDatabase(
   options: DatabaseOptions,
 ): Promise<Database> {
   const database = await assemble(mode, options);
+  database.beginSchedules();
+  return database;
+}
+
+/** The actor of a database of a cluster, as soon as this host leads it. */
+export async function assembleMember(
+  mode: SeatMode,
+  options: DatabaseOptions,
+  member: MemberRun,
+): Promise<Database> {
+  const first = mode.kind === 'open' ? undefined : mode;
+  const database = await member.serve({ first, mustBeNew: mode.kind === 'create' }, options);
+  await settleCrash(database, options, mode.kind === 'open' ? mode : {});
   database.beginSchedules();
   return database;
 }
@@ -45,14 +59,22 @@ async function assemble(mode: SeatMode, options: DatabaseOptions): Promise<Datab
 }
 
 async function open(options: DatabaseOptions, crash: Crash): Promise<Database> {
-  const { skipFirstDisconnect = false, failedSchedule } = crash;
   const database = await openDatabase(options);
-  if (options.full !== undefined) return database;
+  if (options.full === undefined) await settleCrash(database, options, crash);
+  return database;
+}
+
+/** Deals with what the actor before has left. */
+async function settleCrash(
+  database: Database,
+  options: DatabaseOptions,
+  crash: Crash,
+): Promise<void> {
+  const { skipFirstDisconnect = false, failedSchedule } = crash;
   await database.disconnectLeftovers(options.clock.nowMicros(), skipFirstDisconnect);
   if (failedSchedule !== undefined) {
     await database.failScheduled(failedSchedule.mark, failedSchedule.message);
   }
-  return database;
 }
 
 /** How the actor before this one ended. */

@@ -33,6 +33,7 @@ export function endLine(
   const after = scheduled === undefined ? '' : ' after a scheduled run';
   switch (next) {
     case 'reopens':
+      if (cause === 'deposed') return ['info', `is followed: ${message}`, about];
       return ['warn', `is reopened${after}: ${message}`, about];
     case 'closed':
       return ['warn', `ended with an error: ${message}`, about];

@@ -16,6 +16,8 @@ import { MemoryDisk } from '../../node/memory-disk.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import { linkHere } from '../linking/local-linker.ts';
 import { programHash } from '../linking/program-hash.ts';
+import type { HostCluster } from '../replication/host-cluster.ts';
+import { memberPlaceOf } from '../replication/member-place.ts';
 import { examineAside } from './assemble.ts';
 import type { Budget } from './budget.ts';
 import { statementMillis } from './budget.ts';
@@ -37,6 +39,8 @@ export interface LocalPlacementOptions {
   readonly lanes?: LocalLanes;
   /** The mark of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
+  /** The cluster that the databases belong to; absent: the host is alone. */
+  readonly cluster?: HostCluster | undefined;
 }
 
 /** Lanes beside databases in the caller's thread; `lanes/local-lanes.ts` has them. */
@@ -63,6 +67,7 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
     makeAlarm = machineAlarms(clock),
     follower,
     lanes,
+    cluster,
   } = given;
   return {
     seatsOf({ identity, ownerIdentity, generation, directory }) {
@@ -84,11 +89,14 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
         cron: cronReader,
         follower,
         snapshotDesk: snapshotDeskOf(directory, disk, entropy),
-        ...(directory !== undefined && {
-          historyDesk: new HistoryDesk(),
-          history: (task: HistoryTask, signal: AbortSignal) =>
-            runHistoryTask(task, { disk, identity, signal, nowMicros: () => clock.nowMicros() }),
-        }),
+        member: cluster && memberPlaceOf(cluster, { identity, ownerIdentity, generation }),
+        // What a shared log may have cut off again must not be packed, nor deleted.
+        ...(directory !== undefined &&
+          cluster === undefined && {
+            historyDesk: new HistoryDesk(),
+            history: (task: HistoryTask, signal: AbortSignal) =>
+              runHistoryTask(task, { disk, identity, signal, nowMicros: () => clock.nowMicros() }),
+          }),
       };
       return (start, events) => new LocalSeat(options, start, events);
     },

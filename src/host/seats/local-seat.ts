@@ -3,6 +3,7 @@ import type { Clock } from '../../database/clock.ts';
 import type { CronReader } from '../../database/cron.ts';
 import type { Database } from '../../database/database.ts';
 import type { Entropy } from '../../database/entropy.ts';
+import type { DatabaseOptions } from '../../database/open-database.ts';
 import type { LaneDesk } from '../../database/procedures/lane-desk.ts';
 import type { ProgramLoader } from '../../database/program.ts';
 import type { ProgramHash } from '../../database/program-hash.ts';
@@ -17,8 +18,12 @@ import type { Disk } from '../../log/disk.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import { type ActorEnv, emptyActorEnv, envFor } from '../../module/module-env.ts';
 import { nextTurn } from '../../node/next-turn.ts';
+import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
-import { assembleDatabase } from './assemble.ts';
+import type { MemberPlace } from '../replication/member-place.ts';
+import { MemberError, MemberRun } from '../replication/member-run.ts';
+import { notLeaderRefusal } from '../replication/not-leader.ts';
+import { assembleDatabase, assembleMember } from './assemble.ts';
 import { Board } from './board.ts';
 import type { HistoryDesk } from './history-desk.ts';
 import type { HistoryAnswer, HistoryTask } from './history-task.ts';
@@ -52,6 +57,8 @@ export interface LocalSeatOptions {
   readonly historyDesk?: HistoryDesk | undefined;
   /** Used instead of those in `limits.ts`, for tests. */
   readonly snapshotSizes?: SnapshotSizes | undefined;
+  /** Where it is a database of a cluster. */
+  readonly member?: MemberPlace | undefined;
 }
 
 /**
@@ -67,6 +74,8 @@ export class LocalSeat implements Seat {
   #database: Database | undefined;
   #hasEnded = false;
   #env: ActorEnv;
+  /** What it is in a cluster. */
+  readonly #member: MemberRun | undefined;
 
   constructor(
     options: LocalSeatOptions,
@@ -77,6 +86,15 @@ export class LocalSeat implements Seat {
     this.#events = events;
     this.#board.startAfter(start.lastTicket);
     this.#env = env;
+    const { member: place } = options;
+    this.#member =
+      place &&
+      new MemberRun({
+        place,
+        handedTerm: start.handedTerm,
+        role: (role) => events.role?.(role),
+        warn: (message) => events.warn(message),
+      });
     this.#opening = this.#open(mode, start);
   }
 
@@ -101,14 +119,27 @@ export class LocalSeat implements Seat {
     return historyDesk.run((stop) => history(task, stop), signal);
   }
 
+  wake(): void {
+    this.#member?.wake();
+  }
+
+  async handOver(to: Lead): Promise<void> {
+    if (this.#member === undefined) throw notLeaderRefusal(undefined);
+    await this.#member.handOver(to);
+  }
+
   async close(snapshotMillis = 0): Promise<void> {
+    // A follower has nothing to finish.
+    if (this.#database === undefined) this.#member?.stop();
     const database = await this.#opening;
     await database?.close(snapshotMillis);
+    this.#member?.stop();
     await this.#options.historyDesk?.stop();
     this.#hasEnded = true;
   }
 
   kill({ cause, message }: Kill): void {
+    this.#member?.stop();
     this.#end({ cause, message, running: undefined });
   }
 
@@ -125,7 +156,7 @@ export class LocalSeat implements Seat {
     await this.#options.historyDesk?.stop();
     await after;
     try {
-      const database = await assembleDatabase(mode, {
+      const options: DatabaseOptions = {
         ...this.#options,
         ...{ storage, schedulesPaused },
         env: (program) => envFor(this.#env, program),
@@ -145,16 +176,25 @@ export class LocalSeat implements Seat {
             events.durable(write, offset);
             this.#tellMemory();
           },
-          stopped: (reason: StopReason) => this.#end(endOfService(reason)),
+          stopped: (reason: StopReason) => {
+            this.#member?.stop();
+            this.#end(endOfService(reason));
+          },
         },
-      });
+      };
+      const database =
+        this.#member === undefined
+          ? await assembleDatabase(mode, options)
+          : await assembleMember(mode, options, this.#member);
       this.#database = database;
       this.#tellMemory();
       const { description, offset, lastMicros, nextDueMicros } = database;
       events.opened({ description, offset, lastMicros, nextDueMicros });
+      this.#member?.served();
       return database;
     } catch (error) {
-      this.#end(endOfStart(error));
+      const isStopped = error instanceof MemberError && error.isStopped;
+      if (!isStopped) this.#end(endOfStart(error));
       return undefined;
     }
   }

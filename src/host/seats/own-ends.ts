@@ -1,4 +1,13 @@
 /** Ends that an actor reports of itself; see `SeatEnd`. */
-export const ownEnds = ['refused', 'log', 'full', 'sync', 'superseded', 'bug', 'died'] as const;
+export const ownEnds = [
+  'refused',
+  'log',
+  'full',
+  'sync',
+  'superseded',
+  'bug',
+  'died',
+  'deposed',
+] as const;
 
 export type OwnEnd = (typeof ownEnds)[number];

@@ -18,6 +18,8 @@ import type { TicketedRequest, TurnReport } from '../../database/turn.ts';
 import type { WriteNumber } from '../../database/write-number.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { ActorEnv } from '../../module/module-env.ts';
+import type { Lead } from '../../shared-log/entry-payloads.ts';
+import type { DatabaseRole } from '../replication/database-role.ts';
 import type { HistoryAnswer, HistoryTask } from './history-task.ts';
 import type { OwnEnd } from './own-ends.ts';
 
@@ -50,6 +52,10 @@ export interface Seat {
   close(snapshotMillis?: number): Promise<void>;
   /** Ends the actor at once, wherever it is; `ended` follows. */
   kill(end: Kill): void;
+  /** Of a member of a cluster: has it look at the shared log at once. */
+  wake?(): void;
+  /** Gives the database to another host; rejects where that was not done. */
+  handOver?(to: Lead): Promise<void>;
 }
 
 /** Takes a seat; `events` receives everything that happens on it. */
@@ -69,6 +75,8 @@ export interface SeatStart {
   readonly isReopening?: boolean;
   /** Bytes of the log to read, if there is one. */
   readonly logBytes?: number;
+  /** The term that this host gave away, if that ended the actor before. */
+  readonly handedTerm?: number | undefined;
   /** What has to be done before anything is read. */
   readonly after?: Promise<void> | undefined;
 }
@@ -108,6 +116,8 @@ export interface SeatEvents {
   /** Reports to the operator what recovery cut off, in full sentences. */
   warn(message: string): void;
   memory(memory: SeatMemory): void;
+  /** Reports this host's part in a database of a cluster, at each look and when it has changed. */
+  role?(role: DatabaseRole): void;
   /** The actor is gone without `close`; the last event. */
   ended(end: SeatEnd): void;
 }
@@ -170,7 +180,7 @@ export interface SeatEnd {
    * disk had no space. `sync`: the disk failed in a way after which its content is unknown. `bug`:
    * an assertion. `died`: the thread is gone, for lack of memory or by a fault of the platform.
    * `superseded`: another service may write to the data folder. `killed`: something ended its
-   * process, and not for its memory.
+   * process, and not for its memory. `deposed`: another host leads the database.
    */
   readonly cause: OwnEnd | 'killed' | Kill['cause'];
   readonly message: string;
@@ -178,6 +188,8 @@ export interface SeatEnd {
   readonly body?: RefusalBody;
   /** True: nothing remains of what was not handed over, whatever `reached` says. */
   readonly isUndone?: boolean | undefined;
+  /** The term that was given to another host. */
+  readonly handedTerm?: number | undefined;
   /** Ticket of the request that the actor was running, if any. */
   readonly running: Ticket | undefined;
   /** The scheduled run that was under way, if any. */

@@ -1,14 +1,18 @@
-import { AssertionError } from '../../assert.ts';
+import { AssertionError, unreachable } from '../../assert.ts';
 import { Refusal } from '../../database/outcome.ts';
 import type { StopReason } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import { DiskError } from '../../log/disk.ts';
 import { isForSpace, LogBrokenError, WriterError } from '../../log/log-error.ts';
 import { cutText } from '../../module/log-line.ts';
+import { type ReplicatorEnd, ReplicatorEndedError } from '../../shared-log/replicator.ts';
 import type { SeatEnd } from './seat.ts';
 
 /** The part of an end that crosses threads. */
-export type PlainEnd = Pick<SeatEnd, 'cause' | 'message' | 'body' | 'isUndone' | 'running'>;
+export type PlainEnd = Pick<
+  SeatEnd,
+  'cause' | 'message' | 'body' | 'isUndone' | 'running' | 'handedTerm'
+>;
 
 /** The reason why an actor did not start, by whether another start could help. */
 export function endOfStart(error: unknown): PlainEnd {
@@ -16,6 +20,7 @@ export function endOfStart(error: unknown): PlainEnd {
   if (error instanceof Refusal) {
     return { cause: 'refused', message, body: error.body, running: undefined };
   }
+  if (error instanceof ReplicatorEndedError) return endOfLead(error.end, undefined);
   if (error instanceof AssertionError) return { cause: 'bug', message, running: undefined };
   if (isSuperseded(error)) return { cause: 'superseded', message, running: undefined };
   if (error instanceof DiskError || error instanceof LogBrokenError) {
@@ -27,10 +32,31 @@ export function endOfStart(error: unknown): PlainEnd {
 
 /** The reason why an actor stopped while it served. */
 export function endOfService({ error, running, isUndone }: StopReason): PlainEnd {
+  if (error instanceof ReplicatorEndedError) return endOfLead(error.end, running);
   const message = messageChain(error);
   if (isSuperseded(error)) return { cause: 'superseded', message, running };
   const isDisk = error instanceof DiskError || error instanceof LogBrokenError;
   return { cause: isDisk ? diskCause(error) : 'bug', message, isUndone, running };
+}
+
+/** Why a host leads a database no more. */
+function endOfLead(end: ReplicatorEnd, running: SeatEnd['running']): PlainEnd {
+  switch (end.kind) {
+    case 'overtaken':
+      return { cause: 'deposed', message: 'another host leads it', running };
+    case 'handedOver': {
+      const message = 'it was given to another host';
+      return { cause: 'deposed', message, running, handedTerm: end.term };
+    }
+    case 'stopped':
+      return { cause: 'deposed', message: 'this host has stopped leading', running };
+    case 'diverged':
+      return { cause: 'log', message: `log.diverged: ${end.reason}`, running };
+    case 'localFailure':
+      return endOfService({ error: end.cause, running });
+    default:
+      return unreachable(end);
+  }
 }
 
 const folderMissing = 'the folder of its log is missing; restore it from a backup';

@@ -203,6 +203,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'database.broken': 'failed',
   'database.full': 'failed',
   'database.locked': 'refused',
+  'database.notLeader': 'refused',
   'database.lost': 'failed',
   'database.opening': 'failed',
   'database.overloaded': 'failed',

@@ -1,22 +1,32 @@
 import { assert, unreachable } from '../../assert.ts';
 import { type Refusal, stoppedRefusal } from '../../database/outcome.ts';
 import type { KeptLog, StorageLimits } from '../../database/storage-quota.ts';
-import type { Ticket } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
+import type { Lead } from '../../shared-log/entry-payloads.ts';
+import type { DatabaseRole, FollowerRole } from '../replication/database-role.ts';
+import { notLeaderRefusal } from '../replication/not-leader.ts';
 import { endLine } from '../seats/end-line.ts';
 import {
   type Kill,
   killAtStop,
   type Seat,
   type SeatEnd,
-  type SeatEvents,
   type SeatMode,
   type SeatOpening,
 } from '../seats/seat.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
-import { type Deferred, deferred } from './deferred.ts';
+import { deferred } from './deferred.ts';
 import { failedRefusal, notStartedRefusal } from './end-refusals.ts';
 import { FullDisk } from './full-disk.ts';
+import {
+  type HopefulState,
+  type LifeOwner,
+  type LifeState,
+  type Starts,
+  seatOf,
+  shownState,
+  startsOf,
+} from './life-state.ts';
 import { LineTimes } from './line-times.ts';
 import { Opening } from './opening.ts';
 import { Reopening } from './reopening.ts';
@@ -26,97 +36,6 @@ import { ScheduledEnds } from './scheduled-ends.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilEnded } from './until-ended.ts';
 import type { Vitals } from './vitals.ts';
-
-/**
- * The states of a supervised database, and the function that makes each transition:
- *
- * ```
- *  new ──constructor──▶ creating                        the program of a new database
- *  closed ──open, or the first request: #begin──▶ opening
- *  asleep ──wake, or a request: #begin──▶ opening
- *  creating, opening ──opened: #opened──▶ serving       before this no request is submitted
- *  creating, opening, serving, vacating ──ended: #reopen──▶ opening
- *  creating, opening, serving, vacating ──ended, too often or for good: #break──▶ broken
- *  broken ──a request, or for its schedules: #hopeful──▶ opening  not before `Reopening` allows it
- *  serving ──space again: #writeAgain──▶ vacating ──its actor has finished: #reopen──▶ opening
- *  serving ──sleep──▶ settling ──its actor has finished: #settled──▶ asleep, or opening
- *  all but broken ──close: #close; or its actor ended while it closes──▶ stopped     final
- * ```
- *
- * A member has the fields that exist in its state alone. What outlives an actor (requests, replies
- * that are held, connections, offsets) is the owner's, and not part of any state.
- */
-type LifeState =
-  /** It exists, and has no actor. */
-  | { readonly kind: 'closed' }
-  /** It has no actor, because nobody uses it. */
-  | { readonly kind: 'asleep' }
-  /** Its first actor creates it, or finds what a crash has left of its creation. */
-  | { readonly kind: 'creating'; readonly seat: Seat; readonly starts: Starts }
-  /** An actor reads its log. */
-  | {
-      readonly kind: 'opening';
-      readonly seat: Seat;
-      readonly starts: Starts;
-      readonly opening: Opening;
-      /** Why it was woken; absent: it did not sleep. */
-      readonly wake: WakeReason | undefined;
-    }
-  | { readonly kind: 'serving'; readonly seat: Seat }
-  /** Its actor, which can only read, finishes its work; the next one can write. */
-  | {
-      readonly kind: 'vacating';
-      readonly seat: Seat;
-      readonly starts: Starts;
-      /** True: there will be no next one, because the time to close has run out. */
-      isLast: boolean;
-    }
-  /** Its actor finishes, because nobody uses it. Requests that come wait for the next one. */
-  | {
-      readonly kind: 'settling';
-      readonly seat: Seat;
-      readonly starts: Starts;
-      /** Until what follows is decided. */
-      readonly end: Deferred;
-      isLast: boolean;
-    }
-  /** It has no actor; `fault` is the reason, with which requests are refused. */
-  | { readonly kind: 'broken'; readonly fault: Refusal }
-  | { readonly kind: 'stopped' };
-
-/** The states in which it serves, or will unless its actor ends. */
-type HopefulState = Extract<LifeState, { readonly seat: Seat }>;
-
-/** Those who wait for it to serve. States pass the set on until it does, or will not. */
-type Starts = Set<Deferred>;
-
-/** Receives what becomes of the actors. */
-export interface LifeOwner extends Pick<SeatEvents, 'handOver' | 'durable' | 'memory'> {
-  /** Ticket of the last request. */
-  lastTicket(): Ticket;
-  /** Refuses requests up to this ticket that no actor has; see `Opening`. */
-  giveUp(lastTicket: Ticket, refusal: Refusal): void;
-  /** An actor has opened the log, and will serve at once. All commits in it are durable. */
-  opened(opening: SeatOpening): void;
-  /** It takes requests. */
-  serves(): void;
-  /** The actor is gone before its time. `isWanted`: it was ended to close the database. */
-  ended(end: SeatEnd, isWanted: boolean): void;
-  /** The actor has finished its work and is gone. */
-  vacated(): void;
-  /** It sleeps: the actor has finished its work and is gone. */
-  fellAsleep(): void;
-  /** It was woken, and serves. */
-  woke(wake: WakeReason, millis: number): void;
-  /** True if a request waits for the next actor. */
-  isAwaited(): boolean;
-  /** The database begins to close: no more requests come. */
-  closes(): void;
-  /** Resolves when no request is left; `undefined`: none is. */
-  idle(): Promise<void> | undefined;
-  /** It is broken, or stopped: nothing that waits will be done. */
-  finished(state: 'broken' | 'stopped', fault: Refusal): void;
-}
 
 /**
  * The actors of one database: takes their seats one after the other, and decides when there is
@@ -140,6 +59,8 @@ export class DatabaseLife {
    */
   #closing: Promise<void> | undefined;
   #restarts = 0;
+  /** The term that this host has given away with its last actor. */
+  #handedTerm: number | undefined;
   #openMillis: number | undefined;
   #storage: StorageLimits;
   #keptLog: KeptLog = {};
@@ -199,6 +120,7 @@ export class DatabaseLife {
   admit(): Opening | undefined {
     const state = this.#hopeful();
     if (this.#closing !== undefined) throw this.#stopped();
+    if (state.kind === 'following') throw this.#counted(notLeaderRefusal(state.role));
     return state.kind === 'opening' ? state.opening : undefined;
   }
 
@@ -248,10 +170,13 @@ export class DatabaseLife {
     if (starts.size > 0 || this.#owner.isAwaited()) this.#begin(openMode, starts, 'request');
   }
 
-  /** Opens it and resolves once it serves, however long that takes; rejects when it will not. */
+  /**
+   * Opens it and resolves once it serves, or follows another host, however long that takes; rejects
+   * when it will not.
+   */
   async started(): Promise<void> {
     const state = this.#hopeful();
-    if (state.kind === 'serving') return;
+    if (state.kind === 'serving' || state.kind === 'following') return;
     const start = deferred();
     state.starts.add(start);
     await start.promise;
@@ -261,6 +186,7 @@ export class DatabaseLife {
   async untilServing(): Promise<void> {
     const state = this.#hopeful();
     if (state.kind === 'serving') return;
+    if (state.kind === 'following') throw this.#counted(notLeaderRefusal(state.role));
     const start = deferred();
     const leave = this.#opening?.wait((refusal) => {
       state.starts.delete(start);
@@ -320,6 +246,7 @@ export class DatabaseLife {
     const deadline = setTimeout(() => this.#kill(killAtStop), millisMax);
     try {
       if (this.#state.kind === 'settling') await this.#state.end.promise;
+      if (this.#isMember) await this.#endFollower();
       if (shownState(this.#state) === 'opening') await this.started().catch(() => undefined);
       const idle = this.#owner.idle();
       if (idle !== undefined) await idle;
@@ -330,6 +257,29 @@ export class DatabaseLife {
       clearTimeout(deadline);
       this.#stop();
     }
+  }
+
+  /** Has its member look at the shared log at once. */
+  look(): void {
+    seatOf(this.#state)?.wake?.();
+  }
+
+  /** Gives the database to another host; see `Seat`. */
+  async handOver(to: Lead): Promise<void> {
+    const { servingSeat: seat } = this;
+    if (seat?.handOver === undefined) throw notLeaderRefusal(undefined);
+    await seat.handOver(to);
+  }
+
+  get #isMember(): boolean {
+    return this.#options.role !== undefined;
+  }
+
+  /** A member that does not lead has nothing to finish, and may never open. */
+  async #endFollower(): Promise<void> {
+    const { kind } = this.#state;
+    if (kind === 'opening' || kind === 'following') await seatOf(this.#state)?.close();
+    if (kind === 'opening' || kind === 'following') this.#stop();
   }
 
   #kill(kill: Kill): void {
@@ -356,6 +306,7 @@ export class DatabaseLife {
       case 'opening':
       case 'vacating':
       case 'settling':
+      case 'following':
         return state;
       case 'closed':
       case 'asleep':
@@ -415,19 +366,21 @@ export class DatabaseLife {
       lines: (lines) => this.#options.lines(this.#lineTimes.within(lines)),
       warn: (message) => this.#options.warn(message),
       memory: (memory) => owner.memory(memory),
+      role: (role) => this.#role(role),
       ended: (end) => this.#ended(end, mode),
     });
     const env = this.#options.env?.();
     const state = { storage: this.#storage, schedulesPaused: this.#schedules.isPaused, env };
     return this.#options.takeSeat(
-      { mode, lastTicket: owner.lastTicket(), ...state, logBytes },
+      { mode, lastTicket: owner.lastTicket(), ...state, logBytes, handedTerm: this.#handedTerm },
       events,
     );
   }
 
   #opened(opening: SeatOpening, mode: SeatMode): void {
     const before = this.#state;
-    assert(before.kind === 'creating' || before.kind === 'opening', 'an actor opens once');
+    const isNext = before.kind !== 'serving' && 'starts' in before;
+    assert(isNext, 'an actor opens once');
     this.#disk.opened(mode);
     this.#reopening.opened();
     this.#scheduledEnds.opened(mode);
@@ -436,6 +389,21 @@ export class DatabaseLife {
     if (before.kind === 'opening') this.#openingEnded(before);
     for (const { resolve } of before.starts) resolve();
     this.#owner.serves();
+  }
+
+  #role(role: DatabaseRole): void {
+    this.#options.role?.(role);
+    if (role.kind === 'follower' && role.isLedElsewhere) this.#follow(role);
+  }
+
+  #follow(role: FollowerRole): void {
+    const before = this.#state;
+    if (before.kind === 'following') before.role = role;
+    if (before.kind !== 'creating' && before.kind !== 'opening') return;
+    this.#opening?.ended();
+    this.#state = { kind: 'following', seat: before.seat, starts: new Set(), role };
+    this.#owner.finished('following', notLeaderRefusal(role));
+    for (const { resolve } of before.starts) resolve();
   }
 
   #openingEnded({ opening, wake }: Extract<LifeState, { readonly kind: 'opening' }>): void {
@@ -448,6 +416,7 @@ export class DatabaseLife {
   /** Decides what follows after an actor ended before its time. */
   #ended(end: SeatEnd, mode: SeatMode): void {
     const wasServing = this.#state.kind === 'serving';
+    this.#handedTerm = end.handedTerm;
     const isClosing = this.#closing !== undefined;
     const isRead = !isClosing && this.#disk.canBeRead(end, mode, wasServing);
     const seen = isRead ? { ...end, message: this.#disk.noticed(end) } : end;
@@ -474,6 +443,7 @@ export class DatabaseLife {
   /** `full`: why it is opened read-only. */
   #reopen(skipFirstDisconnect: boolean, full?: string): HopefulState {
     this.#restarts += 1;
+    this.#options.role?.({ kind: 'opening' });
     const { failed: failedSchedule } = this.#scheduledEnds;
     const mode: SeatMode = { kind: 'open', skipFirstDisconnect, full, failedSchedule };
     return this.#begin(mode, startsOf(this.#state));
@@ -498,6 +468,7 @@ export class DatabaseLife {
   }
 
   #break(fault: Refusal): void {
+    this.#options.role?.({ kind: 'broken', reason: fault.message });
     this.#finish({ kind: 'broken', fault }, fault);
     this.#retryLater();
   }
@@ -542,33 +513,4 @@ async function finish(seat: Seat): Promise<void> {
   const slow = { cause: 'bug', message: 'It was too slow to end.' } as const;
   const deadline = setTimeout(() => seat.kill(slow), limits.shutdownMillisMax);
   await seat.close().finally(() => clearTimeout(deadline));
-}
-
-/** The actor that there is. */
-function seatOf(state: LifeState): Seat | undefined {
-  return 'seat' in state ? state.seat : undefined;
-}
-
-function startsOf(state: LifeState): Starts {
-  return 'starts' in state ? state.starts : new Set();
-}
-
-/** The state as operators and doors see it. */
-function shownState(state: LifeState): DatabaseStatistics['state'] {
-  switch (state.kind) {
-    case 'creating':
-    case 'opening':
-    case 'vacating':
-      return 'opening';
-    case 'settling':
-      return 'serving';
-    case 'closed':
-    case 'asleep':
-    case 'serving':
-    case 'broken':
-    case 'stopped':
-      return state.kind;
-    default:
-      return unreachable(state);
-  }
 }

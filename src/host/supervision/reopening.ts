@@ -60,6 +60,8 @@ export class Reopening {
     mode: SeatMode,
     wasServing: boolean,
   ): Exclude<AfterEnd, 'closed'> {
+    // Another host serves it meanwhile: nothing is wrong with it here.
+    if (cause === 'deposed') return 'reopens';
     const servedMillis = this.#clock.monotonicMillis() - this.#servesSince;
     if (wasServing && servedMillis >= limits.reopenMillisMax) this.succeeded();
     const isOfCall = running !== undefined && wasServing && cause !== 'full';

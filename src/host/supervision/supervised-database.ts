@@ -69,12 +69,13 @@ import type {
   UpdatePermission,
   UpdateWatch,
 } from './database-handle.ts';
-import { DatabaseLife, type LifeOwner } from './database-life.ts';
+import { DatabaseLife } from './database-life.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 import { lostReply } from './end-refusals.ts';
 import type { DatabaseHealth } from './health.ts';
 import { healthNow } from './health-now.ts';
 import { IdleWaiters } from './idle-waiters.ts';
+import type { LifeOwner } from './life-state.ts';
 import { OtherUses } from './other-uses.ts';
 import { plannedUpdate, planProgram } from './plan-program.ts';
 import { Rest, type RestFacts, type RestOwner } from './rest.ts';
@@ -100,7 +101,6 @@ export class SupervisedDatabase implements DatabaseHandle {
   #description: DatabaseDescription | undefined;
   /** Those who want to know how far their updates are. */
   readonly #watched = new Map<Ticket, NonNullable<UpdateWatch['onProgress']>>();
-  /** Those who wait until no request is left. */
   readonly #whenIdle = new IdleWaiters();
   /** Write of the present actor that came with the last turn. */
   #lastWrite = writeNumber(0);
@@ -330,7 +330,6 @@ export class SupervisedDatabase implements DatabaseHandle {
     return trialReport(this.#cancelable(trialOf(program, back), false, signal));
   }
 
-  /** Usage that counts against its quotas. */
   get used(): StorageUse {
     return this.#memory.used;
   }
@@ -358,7 +357,6 @@ export class SupervisedDatabase implements DatabaseHandle {
     return this.#vitals.figures();
   }
 
-  /** Applies other limits to the database, including after it is reopened. */
   setStorage(limits: StorageLimits): void {
     this.#life.setStorage(limits);
   }
@@ -375,12 +373,14 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#life.open();
   }
 
-  /** Opens it and resolves once it serves, however long that takes; rejects when it will not. */
+  get member(): Pick<DatabaseLife, 'look' | 'handOver'> {
+    return this.#life;
+  }
+
   started(): Promise<void> {
     return this.#life.started();
   }
 
-  /** Ends the actor without letting it finish; what is not handed over is gone. */
   crash(): void {
     this.#life.crash();
   }
@@ -590,8 +590,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#whenIdle.tell(this.#pending.isBusy);
   }
 
-  #finished(state: 'broken' | 'stopped', fault: Refusal): void {
-    if (state === 'broken') this.#vitals.refused(fault.body.code, this.#pending.size);
+  #finished(state: 'broken' | 'stopped' | 'following', fault: Refusal): void {
+    if (state !== 'stopped') this.#vitals.refused(fault.body.code, this.#pending.size);
     this.#pending.rejectAll(fault);
     this.#feeds.endAll('database');
     this.#outbox.failAll();

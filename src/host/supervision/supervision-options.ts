@@ -7,6 +7,7 @@ import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { ActorEnv } from '../../module/module-env.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { Answer, Asked } from '../ledger/activity.ts';
+import type { DatabaseRole } from '../replication/database-role.ts';
 import type { ReportOfDatabase } from '../seats/end-line.ts';
 import type { SeatTaker, StampedLine } from '../seats/seat.ts';
 import type { Space } from './full-disk.ts';
@@ -47,6 +48,8 @@ export interface SupervisionOptions {
     /** It serves again, after so long. */
     woke(wake: WakeReason, millis: number): void;
   };
+  /** Follows this host's part in it; absent: the host is alone. */
+  readonly role?: ((role: DatabaseRole) => void) | undefined;
   /** Receives restarts and failures: what follows the database's name, and fields. */
   readonly report: ReportOfDatabase;
   /** Receives what its actor warns of: a sentence of its own. */

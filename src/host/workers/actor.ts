@@ -33,7 +33,8 @@ import {
 } from '../messages/worker-messages.ts';
 import { encodeTurn } from '../messages/worker-outcomes.ts';
 import { RequestReader } from '../messages/worker-requests.ts';
-import { assembleDatabase, examineAside } from '../seats/assemble.ts';
+import { MemberError } from '../replication/member-run.ts';
+import { assembleDatabase, assembleMember, examineAside } from '../seats/assemble.ts';
 import { HeapCare } from '../seats/heap-care.ts';
 import { later } from '../seats/later.ts';
 import { programLoader } from '../seats/program-loader.ts';
@@ -41,6 +42,7 @@ import type { SeatMode } from '../seats/seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from '../seats/start-end.ts';
 import { RemoteSnapshots } from '../snapshots/remote-snapshots.ts';
 import { ActorLanes } from './actor-lanes.ts';
+import { ActorMember } from './actor-member.ts';
 import { LineBatch } from './line-batch.ts';
 import { RemoteLinker } from './remote-linker.ts';
 import { Sandboxes } from './sandboxes.ts';
@@ -90,6 +92,8 @@ export class Actor {
   readonly #warnings: Warnings;
   readonly #lanes: ActorLanes;
   readonly #snapshots: RemoteSnapshots;
+  /** What it is in a cluster. */
+  readonly #member: ActorMember | undefined;
   #env: ActorEnv;
   #memoryToldAt = 0;
   /** Bytes of the log that were read, and when that was last reported. */
@@ -126,6 +130,10 @@ export class Actor {
       leave: () => port.post({ kind: 'leaveSnapshot' }),
       open: (port2) => port.post({ kind: 'snapshotPort', port: port2 }, [port2]),
     });
+    const { member: data, ownerIdentity: owner, generation } = start;
+    const warn = (message: string): void => this.#warnings.add(message);
+    this.#member =
+      data && new ActorMember({ data, owner, generation, warn, post: (order) => port.post(order) });
     this.#linker = new RemoteLinker({
       kept: start.kept,
       ask: (id, bytes) => port.post({ kind: 'link', id, bytes }, [bytes.buffer]),
@@ -187,7 +195,14 @@ export class Actor {
       case 'snapshotGranted':
         this.#snapshots.granted();
         return;
+      case 'memberReply':
+      case 'look':
+      case 'handOver':
+        this.#member?.take(message);
+        return;
       case 'close':
+        // A follower has nothing to finish.
+        if (this.#serving === undefined) this.#member?.run.stop();
         await (await this.#database)?.close(message.snapshotMillis);
         this.#lines.send();
         this.#port.post({ kind: 'closed' });
@@ -200,16 +215,22 @@ export class Actor {
 
   async #serve(mode: SeatMode): Promise<Database | undefined> {
     try {
-      const open = await assembleDatabase(mode, this.#databaseOptions());
+      const options = this.#databaseOptions();
+      const open =
+        this.#member === undefined
+          ? await assembleDatabase(mode, options)
+          : await assembleMember(mode, options, this.#member.run);
       this.#serving = open;
       this.#lines.send();
       this.#tellMemory(open);
       const { description, offset, lastMicros, nextDueMicros } = open;
       const opening = { description, offset, lastMicros, nextDueMicros };
       this.#port.post({ kind: 'opened', opening });
+      this.#member?.run.served();
       return open;
     } catch (error) {
-      this.#end(endOfStart(error));
+      const isStopped = error instanceof MemberError && error.isStopped;
+      if (!isStopped) this.#end(endOfStart(error));
       return undefined;
     }
   }
@@ -291,7 +312,10 @@ export class Actor {
         this.#port.post({ kind: 'durable', write, offset });
         this.#tellMemorySoon();
       },
-      stopped: (reason) => this.#end(endOfService(reason)),
+      stopped: (reason) => {
+        this.#member?.run.stop();
+        this.#end(endOfService(reason));
+      },
     };
   }
 

@@ -11,6 +11,8 @@ import type { EnvSource } from '../lanes/lane-env.ts';
 import { laneThreads } from '../lanes/lane-thread.ts';
 import { Linker, type LinkerOptions } from '../linking/linker.ts';
 import type { Outbound } from '../outbound/outbound.ts';
+import type { HostCluster } from '../replication/host-cluster.ts';
+import { memberPlaceOf } from '../replication/member-place.ts';
 import type { Budget } from '../seats/budget.ts';
 import { HistoryDesk } from '../seats/history-desk.ts';
 import type { Placement, ProgramPlace } from '../seats/placement.ts';
@@ -47,6 +49,8 @@ export interface WorkerPlacementOptions {
   readonly outbound?: Outbound;
   /** Has the configuration of databases, for lanes; absent: they have none. */
   readonly env?: EnvSource;
+  /** The cluster that the databases belong to; absent: the host is alone. */
+  readonly cluster?: HostCluster | undefined;
   readonly report: Report;
 }
 
@@ -66,7 +70,11 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     report({ level: 'warn', message });
   });
   if (options.usualIsolation === 'process') starter.prepare();
-  const { isDevelopment = false, makeLinker = (given) => new Linker(given) } = options;
+  const { isDevelopment = false, cluster, makeLinker = (given) => new Linker(given) } = options;
+  const requireThread = (isolation: Isolation): void => {
+    if (cluster !== undefined && isolation === 'process') throw new Error(noProcesses);
+  };
+  requireThread(options.usualIsolation);
   const linker = makeLinker({
     entry: () => workerEntry('linker'),
     report,
@@ -91,11 +99,14 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   });
   return {
     seatsOf(place) {
+      requireThread(isolationOf(place.identity));
       const historyDesk = new HistoryDesk();
-      const own = { ...place, writer, clock, makeAlarm, historyDesk };
+      const member = cluster && memberPlaceOf(cluster, place);
+      const own = { ...place, writer, clock, makeAlarm, historyDesk, member };
       const take = (start: SeatStart, events: SeatEvents): Seat =>
         new WorkerSeat({ ...sharedBy(place), ...own }, start, events);
-      return place.directory === undefined ? forgetful(take) : take;
+      const isForgetful = place.directory === undefined && cluster === undefined;
+      return isForgetful ? forgetful(take) : take;
     },
     async examine(program, place, signal) {
       const shared = sharedBy(place);
@@ -119,6 +130,10 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     },
   };
 }
+
+const noProcesses =
+  'Databases of a cluster run on threads, and this service has some run in processes. Start it ' +
+  'with `--isolation thread`, and without `--isolation-of`.';
 
 /**
  * A database in memory is lost with its thread. The next actor creates it again from the program

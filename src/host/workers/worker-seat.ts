@@ -9,7 +9,9 @@ import { limits } from '../../limits.ts';
 import type { ActorEnv } from '../../module/module-env.ts';
 import { hardeningFile } from '../../node/realm.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
+import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
+import type { MemberOrder } from '../messages/member-messages.ts';
 import {
   type ActorStart,
   buffersOf,
@@ -22,6 +24,9 @@ import {
 } from '../messages/worker-messages.ts';
 import { decodeTurn } from '../messages/worker-outcomes.ts';
 import { encodeRequests } from '../messages/worker-requests.ts';
+import type { DatabaseRole } from '../replication/database-role.ts';
+import type { MemberPlace } from '../replication/member-place.ts';
+import { notLeaderRefusal } from '../replication/not-leader.ts';
 import type { Budget } from '../seats/budget.ts';
 import { heapLimits, statementMillis } from '../seats/budget.ts';
 import type { HeapLimits } from '../seats/heap-care.ts';
@@ -40,6 +45,7 @@ import type { Watchdog } from '../watching/watchdog.ts';
 import type { Watched } from '../watching/watched.ts';
 import type { DatabaseLinker } from './database-linker.ts';
 import { SeatLanes, type SeatLanesOptions } from './seat-lanes.ts';
+import { SeatMember } from './seat-member.ts';
 import type { StartGate } from './start-gate.ts';
 import type { StartWorker, Worker, WorkerDeath } from './worker.ts';
 
@@ -67,6 +73,8 @@ export interface WorkerSeatOptions {
   readonly snapshotThread?: SnapshotThread | undefined;
   /** Runs tasks on the files of its history; the seats of a database share it. */
   readonly historyDesk: HistoryDesk;
+  /** Where it is a database of a cluster. */
+  readonly member?: MemberPlace | undefined;
 }
 
 /**
@@ -102,6 +110,9 @@ export class WorkerSeat implements Seat {
   #hasEnded = false;
   #whenEmpty: (() => void)[] = [];
   readonly #lanes: SeatLanes;
+  readonly #member: SeatMember | undefined;
+  /** True while it follows another host: nothing that it does can be waited for. */
+  #isFollowing = false;
   #leaveSnapshots: () => void = () => undefined;
 
   constructor(options: WorkerSeatOptions, start: SeatStart, events: SeatEvents) {
@@ -116,6 +127,14 @@ export class WorkerSeat implements Seat {
       if (this.#isBusy()) options.watchdog.wake();
     });
     this.#lanes = new SeatLanes(options.lanes, options, (message) => this.#send(message));
+    const { member: place } = options;
+    this.#member =
+      place &&
+      new SeatMember({
+        place,
+        send: (message) => this.#send(message),
+        role: (role) => this.#noteRole(role),
+      });
     void this.#start(start);
   }
 
@@ -174,6 +193,23 @@ export class WorkerSeat implements Seat {
     }
   }
 
+  wake(): void {
+    this.#member?.look(true);
+  }
+
+  async handOver(to: Lead): Promise<void> {
+    if (this.#member === undefined || !this.#isOpen) throw notLeaderRefusal(undefined);
+    await this.#member.handOver(to);
+  }
+
+  #noteRole(role: DatabaseRole): void {
+    if (!this.#isOpen && role.kind === 'follower') {
+      this.#isFollowing = true;
+      this.#leaveGate();
+    }
+    this.#events.role?.(role);
+  }
+
   close(snapshotMillis = 0): Promise<void> {
     return new Promise((resolve) => {
       if (this.#hasEnded) resolve();
@@ -188,7 +224,7 @@ export class WorkerSeat implements Seat {
     else this.#worker.terminate();
   }
 
-  async #start({ mode, logBytes, schedulesPaused, after }: SeatStart): Promise<void> {
+  async #start({ mode, logBytes, schedulesPaused, after, handedTerm }: SeatStart): Promise<void> {
     const { identity, ownerIdentity, generation, directory, writer } = this.#options;
     const { budget, gate, linker, startWorker, historyDesk } = this.#options;
     await historyDesk.stop();
@@ -204,7 +240,8 @@ export class WorkerSeat implements Seat {
     const place = { identity, ownerIdentity, generation, directory, writer, kept, keepsSpare };
     const storage = this.#storage;
     const env = this.#env;
-    const state = { storage, schedulesPaused, env };
+    const member = this.#member?.data(handedTerm);
+    const state = { storage, schedulesPaused, env, member };
     const start = actorStart({ task, ...place, ...state }, budget);
     try {
       const worker = await startWorker(
@@ -252,6 +289,7 @@ export class WorkerSeat implements Seat {
    */
   #isBusy(): boolean {
     const hasLanes = this.#lanes.count > 0 || this.#worker?.hasLanes === true;
+    if (this.#isFollowing) return false;
     if (!this.#isOpen || this.#outstanding > 0 || hasLanes) return true;
     const due = this.#nextDueMicros;
     if (due === undefined) return false;
@@ -286,6 +324,7 @@ export class WorkerSeat implements Seat {
       case 'opened':
         assert(!this.#isOpen, 'it opens once');
         this.#isOpen = true;
+        this.#isFollowing = false;
         this.#leaveGate();
         this.#expect(message.opening.nextDueMicros);
         events.opened(message.opening);
@@ -329,7 +368,7 @@ export class WorkerSeat implements Seat {
     }
   }
 
-  #receiveOrder(message: LaneOrder | SnapshotPort | SnapshotWish): void {
+  #receiveOrder(message: LaneOrder | MemberOrder | SnapshotPort | SnapshotWish): void {
     switch (message.kind) {
       case 'lane':
         this.#lanes.start(message);
@@ -354,6 +393,11 @@ export class WorkerSeat implements Seat {
         return;
       case 'snapshotPort':
         this.#takeSnapshot(message.port);
+        return;
+      case 'member':
+      case 'role':
+      case 'handedOver':
+        this.#member?.receive(message);
         return;
       default:
         unreachable(message);
@@ -386,6 +430,7 @@ export class WorkerSeat implements Seat {
     if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
     const unknown = { cause: 'died', message: 'the worker of the database ended' } as const;
     const end = this.#end ?? { ...(death ?? unknown), ...this.#underWay() };
+    this.#member?.end(end.handedTerm !== undefined);
     if (this.#whenEmpty.length === 0 || end.cause !== 'closed') {
       this.#events.ended({ ...end, reached: (ticket) => this.#reached(ticket) });
     }

@@ -1,0 +1,42 @@
+import type { LogPoint } from '../../log/log-point.ts';
+import type { Lead } from '../../shared-log/entry-payloads.ts';
+import { type LogName, logName } from '../../shared-log/log-name.ts';
+import type { LookAround } from '../../shared-log/member.ts';
+import type { SharedLog } from '../../shared-log/shared-log.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
+import type { HostCluster } from './host-cluster.ts';
+
+/** What one database of a cluster needs to know of it, where it runs. */
+export interface MemberPlace {
+  readonly log: LogName;
+  readonly owner: OwnerIdentity;
+  readonly generation: number;
+  readonly me: Omit<Lead, 'history'>;
+  readonly sharedLog: SharedLog;
+  readonly entryBytesMax: number;
+  readonly leaseMillis: number;
+  readonly waitsForLocalSync: boolean;
+  history(): string;
+  look(leader: Lead | undefined): LookAround;
+  acknowledgedElsewhere(): Promise<readonly LogPoint[]>;
+}
+
+/** The place of a database that runs in the gateway's thread. */
+export function memberPlaceOf(
+  cluster: HostCluster,
+  database: {
+    readonly identity: DatabaseIdentity;
+    readonly ownerIdentity: OwnerIdentity;
+    readonly generation: number;
+  },
+): MemberPlace {
+  const { identity, ownerIdentity: owner, generation } = database;
+  const { me, sharedLog, entryBytesMax, leaseMillis, waitsForLocalSync } = cluster;
+  return {
+    log: logName(cluster.cluster, identity, generation),
+    ...{ owner, generation, me, sharedLog, entryBytesMax, leaseMillis, waitsForLocalSync },
+    history: () => cluster.history(),
+    look: (leader) => cluster.look(identity, leader),
+    acknowledgedElsewhere: () => cluster.acknowledgedElsewhere(identity),
+  };
+}

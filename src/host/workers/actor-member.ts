@@ -1,0 +1,157 @@
+import { assert, unreachable } from '../../assert.ts';
+import type { LogPoint } from '../../log/log-point.ts';
+import type { Lead } from '../../shared-log/entry-payloads.ts';
+import type { LookAround } from '../../shared-log/member.ts';
+import {
+  type AppendItem,
+  type AppendResult,
+  type ConfirmItem,
+  type ConfirmResult,
+  EngineError,
+  type ReadAnswer,
+  type SharedLog,
+  type StopSignal,
+} from '../../shared-log/shared-log.ts';
+import type { OwnerIdentity } from '../../values/identity-roles.ts';
+import type {
+  ClusterNews,
+  MemberAsk,
+  MemberData,
+  MemberNews,
+  MemberOrder,
+  MemberReply,
+} from '../messages/member-messages.ts';
+import type { DatabaseRole } from '../replication/database-role.ts';
+import type { MemberPlace } from '../replication/member-place.ts';
+import { MemberRun } from '../replication/member-run.ts';
+
+export interface ActorMemberOptions {
+  readonly data: MemberData;
+  readonly owner: OwnerIdentity;
+  readonly generation: number;
+  readonly post: (message: MemberOrder) => void;
+  readonly warn: (message: string) => void;
+}
+
+/** The cluster as an actor sees it: the gateway, which reaches the engine, answers it. */
+export class ActorMember {
+  readonly run: MemberRun;
+  readonly #post: (message: MemberOrder) => void;
+  readonly #waiting = new Map<number, (reply: MemberReply) => void>();
+  #news: ClusterNews;
+  #lastId = 0;
+
+  constructor({ data, owner, generation, post, warn }: ActorMemberOptions) {
+    this.#post = post;
+    const { news, handedTerm, ...known } = data;
+    this.#news = news;
+    const place: MemberPlace = {
+      ...{ ...known, owner, generation },
+      sharedLog: this.#sharedLog(),
+      history: () => this.#news.history,
+      look: (leader) => this.#look(leader),
+      acknowledgedElsewhere: () => this.#elsewhere(),
+    };
+    const role = (role: DatabaseRole): void => post({ kind: 'role', role });
+    this.run = new MemberRun({ place, handedTerm, role, warn });
+  }
+
+  take(message: MemberNews): void {
+    switch (message.kind) {
+      case 'memberReply':
+        this.#waiting.get(message.id)?.(message.reply);
+        this.#waiting.delete(message.id);
+        return;
+      case 'look':
+        this.#news = message.news;
+        if (message.isDue) this.run.wake();
+        return;
+      case 'handOver':
+        void this.#handOver(message.to);
+        return;
+      default:
+        unreachable(message);
+    }
+  }
+
+  /** Of a leader that the gateway has not heard of yet, nothing is known against it. */
+  #look(leader: Lead | undefined): LookAround {
+    const { around, leader: known } = this.#news;
+    return known === leader?.boot ? around : { ...around, isGone: false, beatAgeMillis: 0 };
+  }
+
+  async #handOver(to: Lead): Promise<void> {
+    try {
+      await this.run.handOver(to);
+      this.#post({ kind: 'handedOver', failure: undefined });
+    } catch (error) {
+      this.#post({ kind: 'handedOver', failure: String(error) });
+    }
+  }
+
+  #ask(ask: MemberAsk, began?: (id: number) => void): Promise<MemberReply> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    began?.(id);
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve);
+      this.#post({ kind: 'member', id, ask });
+    });
+  }
+
+  async #elsewhere(): Promise<readonly LogPoint[]> {
+    const reply = expected(await this.#ask({ kind: 'elsewhere' }));
+    return reply.kind === 'elsewhere' ? reply.ends : [];
+  }
+
+  #sharedLog(): SharedLog {
+    return {
+      append: (items) => Promise.all(items.map((item) => this.#append(item))),
+      read: (_, from, bytesMax) => this.#read(from, bytesMax),
+      wait: (_, from, signal) => this.#wait(from, signal),
+      confirm: (items) => Promise.all(items.map((item) => this.#confirm(item))),
+      create: async (_, bytes) => {
+        const reply = await this.#ask({ kind: 'create', bytes });
+        return reply.kind === 'create' ? reply.result : 'unknown';
+      },
+      // These are the gateway's to decide.
+      truncate: () => Promise.reject(new EngineError('an actor removes no entries')),
+      remove: () => Promise.reject(new EngineError('an actor removes no log')),
+      capabilities: () => Promise.reject(new EngineError('an actor asks for no capabilities')),
+    };
+  }
+
+  async #append({ seq, bytes, after }: AppendItem): Promise<AppendResult> {
+    const reply = await this.#ask({ kind: 'append', seq, bytes, after });
+    return reply.kind === 'append' ? reply.result : 'unknown';
+  }
+
+  async #confirm({ seq }: ConfirmItem): Promise<ConfirmResult> {
+    const reply = await this.#ask({ kind: 'confirm', seq });
+    return reply.kind === 'confirm' ? reply.result : 'unknown';
+  }
+
+  async #read(from: number, bytesMax: number): Promise<ReadAnswer> {
+    const reply = expected(await this.#ask({ kind: 'read', from, bytesMax }));
+    assert(reply.kind === 'read', 'a read is answered by entries');
+    return reply.answer;
+  }
+
+  async #wait(from: number, signal: StopSignal): Promise<void> {
+    let stop = (): void => undefined;
+    const reply = this.#ask({ kind: 'wait', from }, (id) => {
+      stop = () => this.#post({ kind: 'member', id: 0, ask: { kind: 'stop', of: id } });
+    });
+    signal.addEventListener('abort', stop);
+    try {
+      expected(await reply);
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+}
+
+function expected(reply: MemberReply): MemberReply {
+  if (reply.kind === 'failed') throw new EngineError(reply.message);
+  return reply;
+}

@@ -1,0 +1,209 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { Host } from '../../src/host/host.ts';
+import type { HostOptions } from '../../src/host/host-options.ts';
+import type { HostCaller } from '../../src/host/registry/host-caller.ts';
+import type { RegisteredDatabase } from '../../src/host/registry/registry.ts';
+import type { DatabaseRole } from '../../src/host/replication/database-role.ts';
+import { SupervisedDatabase } from '../../src/host/supervision/supervised-database.ts';
+import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
+import { limits } from '../../src/limits.ts';
+import type { ReportLine } from '../../src/node/report-line.ts';
+import type { Lead } from '../../src/shared-log/entry-payloads.ts';
+import { type BootId, bootId, hostId } from '../../src/shared-log/host-ids.ts';
+import { clusterId } from '../../src/shared-log/log-name.ts';
+import { MemoryEngine } from '../../src/shared-log/memory-engine.ts';
+import { encodeValue } from '../../src/values/encode.ts';
+import { callerIdentity, type DatabaseIdentity } from '../../src/values/identity-roles.ts';
+import { buildText } from './build-text.ts';
+import { hostOptions } from './host-options.ts';
+import { shopModule } from './shop-module.ts';
+
+export const ada: HostCaller = {
+  identity: callerIdentity(0xadan),
+  payload: '{"sub":"ada"}',
+  isAnonymous: false,
+};
+
+/** Hosts of one cluster in the test's process, on a simulated engine that runs by the real clock. */
+export class ClusterHosts {
+  readonly engine = new MemoryEngine({
+    clock: {
+      now: () => performance.now(),
+      after: (millis, work) => void setTimeout(work, millis),
+    },
+  });
+  readonly #root = mkdtempSync(path.join(tmpdir(), 'reducerdb-cluster-'));
+  readonly #hosts = new Set<ClusterHost>();
+  /** Boots that are known to be gone, as a connection that is refused shows it. */
+  readonly gone = new Set<BootId>();
+  readonly #placement: 'local' | 'worker';
+  #boots = 0n;
+
+  constructor(placement: 'local' | 'worker') {
+    this.#placement = placement;
+  }
+
+  async start(name: string, more: Partial<HostOptions> = {}): Promise<ClusterHost> {
+    const host = new ClusterHost(this, name, ++this.#boots);
+    await host.open(path.join(this.#root, name), { placement: this.#placement, ...more });
+    this.#hosts.add(host);
+    return host;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#hosts].map((host) => host.host.close()));
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+}
+
+/** One run of one host. */
+export class ClusterHost {
+  readonly name: string;
+  readonly lead: Lead;
+  readonly reports: ReportLine[] = [];
+  readonly #cluster: ClusterHosts;
+  readonly #listeners = new Set<() => void>();
+  #host: Host | undefined;
+
+  constructor(cluster: ClusterHosts, name: string, boot: bigint) {
+    this.#cluster = cluster;
+    this.name = name;
+    this.lead = {
+      host: hostId(BigInt(name.charCodeAt(0))),
+      boot: bootId(boot),
+      name,
+      address: `${name}.test:3001`,
+      history: '',
+      format: 1,
+    };
+  }
+
+  get host(): Host {
+    if (this.#host === undefined) throw new Error(`host ${this.name} is not open`);
+    return this.#host;
+  }
+
+  async open(directory: string, more: Partial<HostOptions>): Promise<void> {
+    const { engine, gone } = this.#cluster;
+    this.#host = await Host.open(
+      hostOptions({
+        directory,
+        report: (line) => this.reports.push(line),
+        cluster: {
+          cluster: clusterId(7n),
+          me: this.lead,
+          sharedLog: engine.connect(this.name),
+          entryBytesMax: limits.entryBytesMin,
+          leaseMillis: limits.leaseMillisMax,
+          waitsForLocalSync: true,
+          history: () => engine.history,
+          acknowledgedElsewhere: async () => [],
+          look: (_, leader) => ({
+            isEngineReached: true,
+            beatAgeMillis: 0,
+            isGone: leader !== undefined && gone.has(leader.boot),
+            rank: 0,
+            skewMillis: 0,
+            isCandidate: true,
+          }),
+          onRole: () => {
+            for (const listener of this.#listeners) listener();
+          },
+        },
+        ...more,
+      }),
+    );
+  }
+
+  /** Publishes the module of the tests; this host leads it. */
+  async publish(target = 'shop'): Promise<RegisteredDatabase> {
+    await this.host.publish({
+      ...{ caller: ada, target, program: await buildText(shopModule()), clear: false },
+      ...{ policy: 'compatible', token: undefined, confirmMillis: 5_000 },
+    });
+    const { handle: _, ...record } = this.host.registered(target);
+    return record;
+  }
+
+  /** Ends what runs of a database at this host, as the end of its process does. */
+  crash(database: DatabaseIdentity): void {
+    const { handle } = this.host.database(hexOf(database));
+    if (!(handle instanceof SupervisedDatabase)) throw new Error('a host supervises its databases');
+    handle.crash();
+  }
+
+  role(database: DatabaseIdentity): DatabaseRole {
+    return this.host.replication.roleOf(database);
+  }
+
+  /** Resolves when this host's part in a database is as `test` wants it. */
+  async until(
+    database: DatabaseIdentity,
+    test: (role: DatabaseRole) => boolean,
+  ): Promise<DatabaseRole> {
+    for (;;) {
+      const role = this.role(database);
+      if (test(role)) return role;
+      await new Promise<void>((resolve) => {
+        const listener = (): void => {
+          this.#listeners.delete(listener);
+          resolve();
+        };
+        this.#listeners.add(listener);
+      });
+    }
+  }
+
+  /** Calls `add`, confirmed. */
+  async add(database: DatabaseIdentity, text: string): Promise<number> {
+    const { host } = this;
+    const hosted = host.database(hexOf(database));
+    const { schemaVersion } = await hosted.handle.describe();
+    const outcome = await hosted.handle.call({
+      caller: host.callerFor(ada, hosted),
+      connection: temporaryConnection(),
+      reducer: 'add',
+      args: encodeValue(
+        { kind: 'product', elements: [{ name: 'text', type: { kind: 'string' } }] },
+        [text],
+      ),
+      schemaVersion,
+      confirmed: true,
+    });
+    if (outcome.kind !== 'committed') throw new Error(outcome.error.code);
+    return hosted.handle.statistics().offset;
+  }
+
+  /** The texts of all items, in order. */
+  async items(database: DatabaseIdentity): Promise<string[]> {
+    const { host } = this;
+    const hosted = host.database(hexOf(database));
+    const outcome = await hosted.handle.query({
+      caller: host.callerFor(ada, hosted),
+      connection: temporaryConnection(),
+      sql: 'SELECT text FROM item ORDER BY id',
+      confirmed: true,
+    });
+    if (outcome.kind === 'failed') throw new Error(outcome.error.message);
+    return textsOf(outcome.rows);
+  }
+}
+
+/** Strings one after another, each with its length before it. */
+function textsOf(rows: Uint8Array): string[] {
+  const view = new DataView(rows.buffer, rows.byteOffset, rows.length);
+  const texts: string[] = [];
+  for (let at = 0; at < rows.length; ) {
+    const length = view.getUint32(at, true);
+    texts.push(new TextDecoder().decode(rows.subarray(at + 4, at + 4 + length)));
+    at += 4 + length;
+  }
+  return texts;
+}
+
+function hexOf(database: DatabaseIdentity): string {
+  return database.toString(16).padStart(64, '0');
+}
