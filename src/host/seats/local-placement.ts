@@ -90,13 +90,11 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
         follower,
         snapshotDesk: snapshotDeskOf(directory, disk, entropy),
         member: cluster && memberPlaceOf(cluster, { identity, ownerIdentity, generation }),
-        // What a shared log may have cut off again must not be packed, nor deleted.
-        ...(directory !== undefined &&
-          cluster === undefined && {
-            historyDesk: new HistoryDesk(),
-            history: (task: HistoryTask, signal: AbortSignal) =>
-              runHistoryTask(task, { disk, identity, signal, nowMicros: () => clock.nowMicros() }),
-          }),
+        ...(directory !== undefined && {
+          historyDesk: new HistoryDesk(),
+          history: (task: HistoryTask, signal: AbortSignal) =>
+            runHistoryTask(task, { disk, identity, signal, nowMicros: () => clock.nowMicros() }),
+        }),
       };
       return (start, events) => new LocalSeat(options, start, events);
     },

@@ -28,6 +28,7 @@ import { Board } from './board.ts';
 import type { HistoryDesk } from './history-desk.ts';
 import type { HistoryAnswer, HistoryTask } from './history-task.ts';
 import { later } from './later.ts';
+import { memberAnswer } from './member-history.ts';
 import type { Kill, Seat, SeatEvents, SeatMode, SeatStart } from './seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
 
@@ -116,6 +117,8 @@ export class LocalSeat implements Seat {
   async history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer> {
     const { history, historyDesk } = this.#options;
     if (history === undefined || historyDesk === undefined) return { kind: 'stopped' };
+    const answer = this.#member && memberAnswer(task);
+    if (answer !== undefined) return answer;
     return historyDesk.run((stop) => history(task, stop), signal);
   }
 

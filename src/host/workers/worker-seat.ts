@@ -37,6 +37,7 @@ import {
   type HistoryAnswer,
   type HistoryTask,
 } from '../seats/history-task.ts';
+import { memberAnswer } from '../seats/member-history.ts';
 import type { Kill, Seat, SeatEnd, SeatEvents, SeatStart } from '../seats/seat.ts';
 import type { PlainEnd } from '../seats/start-end.ts';
 import type { SnapshotPlaces } from '../snapshots/snapshot-places.ts';
@@ -170,6 +171,8 @@ export class WorkerSeat implements Seat {
   }
 
   history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer> {
+    const answer = this.#member && memberAnswer(task);
+    if (answer !== undefined) return Promise.resolve(answer);
     return this.#options.historyDesk.run((stop) => this.#askHistory(task, stop), signal);
   }
 
