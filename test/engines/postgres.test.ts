@@ -14,8 +14,12 @@ import {
 } from '../contracts/shared-log.contract.ts';
 import { type CutPlace, CuttingProxy } from '../support/cutting-proxy.ts';
 import { PostgresCluster, until, withoutPostgres } from '../support/postgres-cluster.ts';
+import { TransactionPool, type TransactionPoolKind } from '../support/transaction-pool.ts';
 
 const cuts: readonly CutPlace[] = ['before the request', 'within the request', 'before the answer'];
+
+/** `TEST_SLOWNESS`: the factor for a machine that runs other tests at the same time. */
+const slowness = Number(process.env.TEST_SLOWNESS ?? 1);
 
 let cluster: PostgresCluster;
 const opened: { close(): void }[] = [];
@@ -45,8 +49,8 @@ async function openCut(place: CutPlace): Promise<SharedLog> {
 const engine: EngineUnderTest = {
   open,
   cuts: cuts.map((name) => ({ name, open: () => openCut(name) })),
-  // On a machine of its own 50 ms; without notices it would be a second.
-  wakeMillis: 600,
+  // Without notices it would be a second.
+  wakeMillis: 50 * slowness,
   fill: async (log, count) => {
     const row = `decode('${log}', 'hex'), n, convert_to('entry ' || n, 'UTF8')`;
     cluster.primary.run(
@@ -120,6 +124,30 @@ describe.skipIf(withoutPostgres !== undefined)(
       await expect(open(cluster.address, 'postgres:1:1')).rejects.toThrow('another engine');
       const later = history.replace(/:1$/, ':2');
       await expect(open(cluster.address, later)).rejects.toThrow('already seen timeline 2');
+    });
+
+    it('[replication 14.7] a host hears of an entry also without a notice', async () => {
+      const one = await open();
+      const log = freshLog();
+      await one.create(log, Buffer.from('zero'));
+      const stop = new AbortController();
+      const heard = one.wait(log, 1, stop.signal);
+      await engine.fill?.(log, 1);
+      await heard;
+      expect((await one.read(log, 1, limits.sharedReadBytesMax)).entries).toHaveLength(1);
+    });
+
+    it('[replication 14.8] a pool in transaction mode is refused', async () => {
+      const pools: readonly TransactionPoolKind[] = ['drops settings', 'passes settings on'];
+      for (const kind of pools) {
+        const pool = await TransactionPool.to(cluster.primary.port, kind);
+        try {
+          const address = `postgres://postgres@127.0.0.1:${pool.port}/postgres`;
+          await expect(open(address)).rejects.toThrow('transaction mode');
+        } finally {
+          await pool.stop();
+        }
+      }
     });
 
     it('[replication 14.6] says how many copies an entry has', async () => {

@@ -11,7 +11,8 @@ const channel = 'reducerdb';
 export class LogNotices {
   readonly #open: () => Promise<Session>;
   readonly #waiting = new Map<string, Set<() => void>>();
-  readonly #due = new Set<LogName>();
+  /** Logs of which others heard a moment ago, and whether those have grown again since. */
+  readonly #told = new Map<LogName, 'once' | 'again'>();
   #session: Promise<Session> | undefined;
 
   constructor(open: () => Promise<Session>) {
@@ -46,20 +47,28 @@ export class LogNotices {
     return this.#session;
   }
 
-  /** A log has grown: its hosts hear of it, at most each 10 ms. */
+  /**
+   * A log has grown: its hosts hear of it at once, or 10 ms after they heard of it last. A notice
+   * that is lost makes others look later.
+   */
   tell(log: LogName): void {
-    if (this.#due.has(log)) return;
-    this.#due.add(log);
-    const send = async (): Promise<void> => {
-      const session = await this.listen();
-      this.#due.delete(log);
-      const text = 'select pg_notify($1, $2)';
-      await session.run({ name: 'notify', text, values: [channel, log] });
-    };
+    if (this.#told.has(log)) {
+      this.#told.set(log, 'again');
+      return;
+    }
+    this.#told.set(log, 'once');
+    this.#send(log).catch(() => undefined);
     setTimeout(() => {
-      // A notice that is lost makes others look later.
-      send().catch(() => this.#due.delete(log));
+      const isDue = this.#told.get(log) === 'again';
+      this.#told.delete(log);
+      if (isDue) this.tell(log);
     }, limits.logNoticeMillis).unref();
+  }
+
+  async #send(log: LogName): Promise<void> {
+    const session = await this.listen();
+    const text = 'select pg_notify($1, $2)';
+    await session.run({ name: 'notify', text, values: [channel, log] });
   }
 
   close(): void {

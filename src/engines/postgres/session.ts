@@ -7,6 +7,8 @@ import type { PostgresPlace } from './postgres-place.ts';
 /** What one server said when a session to it began. */
 export interface ServerFacts {
   readonly isPrimary: boolean;
+  /** Process of the server that runs the session. */
+  readonly backend: number;
   readonly timeline: number;
   readonly history: string;
   readonly versionNumber: number;
@@ -31,14 +33,20 @@ export interface Statement {
  * connection, end it: what was under way is then unknown.
  */
 export class Session {
+  readonly server: PostgresPlace['servers'][number];
   readonly facts: ServerFacts;
   readonly #client: Client;
   #isOpen = true;
   #isNoticed = false;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(client: Client, facts: ServerFacts) {
+  private constructor(
+    client: Client,
+    server: PostgresPlace['servers'][number],
+    facts: ServerFacts,
+  ) {
     this.#client = client;
+    this.server = server;
     this.facts = facts;
     client.on('error', () => this.end());
     client.on('end', () => this.end());
@@ -77,11 +85,17 @@ export class Session {
     client.on('error', () => undefined);
     try {
       await client.connect();
-      return new Session(client, await factsOf(client));
+      await refuseForeignSession(client, commit);
+      return new Session(client, server, await factsOf(client));
     } catch (error) {
       client.end().catch(() => undefined);
       throw unreachedError(server, error);
     }
+  }
+
+  /** True if something between this host and the server made the session, such as a pool. */
+  get isPassedOn(): boolean {
+    return this.facts.backend !== (this.#client as unknown as { processID: number }).processID;
   }
 
   get isOpen(): boolean {
@@ -135,7 +149,25 @@ export class Session {
   }
 }
 
+/**
+ * The settings of the session are what `stored` rests on. A pool in transaction mode may drop them,
+ * or give the next statement a session with others.
+ */
+async function refuseForeignSession(client: Client, commit: 'on' | 'off'): Promise<void> {
+  const { rows } = await client.query<{ commit: string; locks: string }>(
+    `select current_setting('synchronous_commit') as commit,
+      current_setting('lock_timeout') as locks`,
+  );
+  if (rows[0]?.commit !== commit || rows[0].locks !== '5s') throw new EngineError(poolText);
+}
+
+/** What is wrong with a pool that does not keep sessions, and what to do. */
+export const poolText =
+  'A connection pool in front of it does not keep the settings of a session (it drops them, or ' +
+  'is in transaction mode). Give the address of the server itself.';
+
 interface FactsRow {
+  readonly backend: number;
   readonly recovery: boolean;
   readonly identifier: string;
   readonly timeline: string | null;
@@ -147,7 +179,7 @@ interface FactsRow {
 
 async function factsOf(client: Client): Promise<ServerFacts> {
   const { rows } = await client.query<FactsRow>(`
-    select pg_is_in_recovery() as recovery,
+    select pg_is_in_recovery() as recovery, pg_backend_pid() as backend,
       (select system_identifier::text from pg_control_system()) as identifier,
       case when pg_is_in_recovery() then null
         else substring(pg_walfile_name(pg_current_wal_lsn()) from 1 for 8) end as timeline,
@@ -159,6 +191,7 @@ async function factsOf(client: Client): Promise<ServerFacts> {
   const timeline = Number.parseInt(row.timeline ?? '0', 16);
   return {
     isPrimary: !row.recovery,
+    backend: row.backend,
     timeline,
     history: historyText({ kind: 'postgres', identifier: row.identifier, timeline }),
     versionNumber: Number(row.version),
@@ -179,7 +212,8 @@ function statementError(error: unknown): EngineError {
 }
 
 function unreachedError(server: { host: string; port: number }, error: unknown): EngineError {
-  const reason = error instanceof Error ? error.message : String(error);
+  const said = error instanceof Error ? error.message : String(error);
+  const reason = /unsupported startup parameter/.test(said) ? `${said}. ${poolText}` : said;
   const text = `PostgreSQL at ${server.host}:${server.port} cannot be used: ${reason}`;
   return new EngineError(text, { cause: error });
 }
