@@ -60,6 +60,7 @@ async function bundleWorkers(folder) {
     'linking/linker',
     'publishing/source',
     'spawner/spawner',
+    '../cluster/engine',
   ];
   await build({
     entryPoints: sources.map((name) => path.join(folder, `${name}-main.js`)),
@@ -67,7 +68,7 @@ async function bundleWorkers(folder) {
     entryNames: '[name]',
     outExtension: { '.js': '.bundle.mjs' },
     bundle: true,
-    external: ['esbuild', 's3mini', 'age-encryption'],
+    external: ['esbuild', 's3mini', 'age-encryption', 'pg'],
     platform: 'node',
     format: 'esm',
     target: 'node20',

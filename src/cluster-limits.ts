@@ -54,6 +54,14 @@ export const clusterLimits = {
   engineSessionsMax: 6,
   engineWaitersMax: 10_000,
   engineConnectMillisMax: 3_000,
+  /** Appends of one host in flight, and bytes of entries that go together. */
+  gatheredAppendsMax: 3,
+  gatheredBytesMax: 8 * mebibyte,
+  /** Confirmations of all databases of a host share a statement, one in this time. */
+  confirmEveryMillis: 2,
+  /** Heap of the thread that talks to the engine, and its rest after it has died. */
+  engineHeapMebibytesMax: 512,
+  engineRestMillis: 1_000,
   /** Rows that confirmations write to, one of which each host draws. */
   engineTouchSlots: 256,
   /** Hosts hear of a log that grows after this long; they look this often, too. */

@@ -39,6 +39,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'backup',
     'shared-log',
   ],
+  cluster: ['values', 'auth', 'node', 'shared-log', 'engines', 'host'],
   doors: ['values', 'schema', 'auth', 'bundle', 'database', 'host'],
   declare: ['values', 'schema'],
   codegen: ['values', 'schema', 'declare'],
@@ -234,8 +235,6 @@ export const writtenFiles = ['src/module/javascript/guest-text.ts'];
 /** Roots of rooms that no command reaches yet; what they import is reached by them. */
 export const foundations = [
   'src/shared-log/memory-engine.ts',
-  'src/engines/postgres/postgres-engine.ts',
-  'src/engines/postgres/postgres-directory.ts',
 ];
 
 /** Files that something other than an import statement starts. */
@@ -251,6 +250,7 @@ export const startedFiles = [
   'src/host/transfer/rows-main.ts',
   'src/host/backups/backup-main.ts',
   'src/host/spawner/spawner-main.ts',
+  'src/cluster/engine-main.ts',
   'src/host/workers/thread-main.ts',
   'src/server/web/globals.ts',
   'src/engine-globals.d.ts',

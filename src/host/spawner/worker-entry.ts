@@ -16,7 +16,7 @@ export function workerEntry(kind: WorkerKind): Promise<string> {
   return cached[kind];
 }
 
-/** What there is to run, and in which folder of this room its source lies. */
+/** What there is to run, and in which folder its source lies, as seen from this room. */
 const folders = {
   thread: 'workers',
   process: 'workers',
@@ -29,6 +29,7 @@ const folders = {
   linker: 'linking',
   source: 'publishing',
   spawner: 'spawner',
+  engine: '../cluster',
 };
 
 export type WorkerKind = keyof typeof folders;
@@ -67,7 +68,7 @@ async function bundle(entry: string, file: string): Promise<void> {
     format: 'esm',
     target: 'node20',
     // The bundler looks for its program beside its own file; the others are loaded when used.
-    external: ['esbuild', 's3mini', 'age-encryption'],
+    external: ['esbuild', 's3mini', 'age-encryption', 'pg'],
     logLevel: 'silent',
   });
   // Several test processes can do this at once; each finds a complete file.

@@ -1,0 +1,107 @@
+import { unreachable } from '../assert.ts';
+import type { Directory } from '../shared-log/directory.ts';
+import type { ReadAnswer, SharedLog } from '../shared-log/shared-log.ts';
+import {
+  type EngineAnswers,
+  type EngineRequest,
+  type FromEngine,
+  type MessageEnd,
+  movable,
+  type ToEngine,
+} from './engine-messages.ts';
+
+export interface ServedEngine {
+  readonly sharedLog: SharedLog;
+  readonly directory: Directory;
+  /** What the engine calls its past now; told to the other end whenever it changes. */
+  readonly history: () => string | undefined;
+}
+
+/** Answers what the other end of a channel asks of an engine. */
+export function serveEngine(end: MessageEnd, engine: ServedEngine): void {
+  const waits = new Map<number, AbortController>();
+  let told: string | undefined;
+  const post = (message: FromEngine, moved: readonly ArrayBuffer[] = []): void => {
+    end.postMessage(message, moved);
+  };
+  const tellHistory = (): void => {
+    const history = engine.history();
+    if (history === undefined || history === told) return;
+    told = history;
+    post({ kind: 'history', history });
+  };
+  const serve = async (id: number, request: EngineRequest): Promise<void> => {
+    const stop = new AbortController();
+    if (request.kind === 'wait') waits.set(id, stop);
+    try {
+      const value = await answerOf(engine, request, stop.signal);
+      // A claim after this must name the past of the engine that answered.
+      tellHistory();
+      if (request.kind === 'read') postRead(value as ReadAnswer, id, post);
+      else post({ kind: 'answer', id, value });
+    } catch (error) {
+      tellHistory();
+      post({ kind: 'failed', id, message: error instanceof Error ? error.message : 'it failed' });
+    } finally {
+      waits.delete(id);
+    }
+  };
+  end.on('message', (raw) => {
+    const message = raw as ToEngine;
+    if (message.kind === 'stop') waits.get(message.id)?.abort();
+    else void serve(message.id, message.request);
+  });
+}
+
+/** Entries move to the other thread instead of being copied there. */
+function postRead(
+  { entries, first }: ReadAnswer,
+  id: number,
+  post: (message: FromEngine, moved: readonly ArrayBuffer[]) => void,
+): void {
+  const copies = entries.map(({ seq, bytes }) => ({ seq, bytes: movable(bytes) }));
+  const moved = copies.map(({ bytes }) => bytes.buffer);
+  post({ kind: 'answer', id, value: { entries: copies, first } }, moved);
+}
+
+async function answerOf(
+  { sharedLog, directory }: ServedEngine,
+  request: EngineRequest,
+  signal: AbortSignal,
+): Promise<EngineAnswers[keyof EngineAnswers]> {
+  switch (request.kind) {
+    case 'append':
+      return sharedLog.append(request.items);
+    case 'read':
+      return sharedLog.read(request.log, request.from, request.bytesMax);
+    case 'wait':
+      await sharedLog.wait(request.log, request.from, signal);
+      return undefined;
+    case 'confirm':
+      return sharedLog.confirm(request.items);
+    case 'truncate':
+      await sharedLog.truncate(request.log, request.before);
+      return undefined;
+    case 'create':
+      return sharedLog.create(request.log, request.bytes);
+    case 'remove':
+      await sharedLog.remove(request.log);
+      return undefined;
+    case 'capabilities':
+      return sharedLog.capabilities();
+    case 'beat':
+      return directory.beat(request.me);
+    case 'hint':
+      await directory.hint(request.rows);
+      return undefined;
+    case 'hints':
+      return directory.hints();
+    case 'secretBox':
+      return directory.secretBox(request.name, request.put);
+    case 'forget':
+      await directory.forget(request.host);
+      return undefined;
+    default:
+      return unreachable(request);
+  }
+}
