@@ -31,6 +31,12 @@ export const clusterLimits = {
   leaseMillis: 2_000,
   leaseMillisMin: 1_000,
   leaseMillisMax: 30_000,
+  /** How often a host beats, unless the lease is short; how long a name is held without a beat. */
+  beatMillis: 500,
+  nameHeldMillis: 10_000,
+  /** The secret of a cluster. */
+  clusterSecretBytesMin: 32,
+  clusterSecretFileBytesMax: 4 * kibibyte,
   /** How often a host looks whether a leader is silent, give or take. */
   leaderLookMillis: 250,
   leaderLookSpreadMillis: 50,

@@ -235,6 +235,8 @@ export const writtenFiles = ['src/module/javascript/guest-text.ts'];
 /** Roots of rooms that no command reaches yet; what they import is reached by them. */
 export const foundations = [
   'src/shared-log/memory-engine.ts',
+  'src/cluster/join-cluster.ts',
+  'src/cluster/membership.ts',
 ];
 
 /** Files that something other than an import statement starts. */
