@@ -34,6 +34,23 @@ export const clusterLimits = {
   /** How often a host beats, unless the lease is short; how long a name is held without a beat. */
   beatMillis: 500,
   nameHeldMillis: 10_000,
+  /** Links between hosts: pings, connections, and what one waits for. */
+  linkPingMillis: 250,
+  linkConnectMillisMax: 3_000,
+  linkAnswerMillisMax: 2_000,
+  linkAnswerBytesMax: mebibyte,
+  /** A kept connection that nobody uses is closed by the sender, and later by the receiver. */
+  linkIdleMillisMax: 20_000,
+  linkConnectionsMax: 10_000,
+  linkSocketsMax: 1_000,
+  linkFreeSocketsMax: 64,
+  /** Headers of a forwarded request: the client's, and the settled caller. */
+  linkHeaderBytesMax: 256 * kibibyte,
+  /** Hosts that a request leaves, the first included. */
+  forwardHopsMax: 2,
+  /** A request waits so long for a leader, and looks this often. */
+  waitLeaderMillis: 8_000,
+  routeLookMillis: 100,
   /** The secret of a cluster. */
   clusterSecretBytesMin: 32,
   clusterSecretFileBytesMax: 4 * kibibyte,

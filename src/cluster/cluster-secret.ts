@@ -10,8 +10,9 @@ import { limits } from '../limits.ts';
 import { ClusterError } from './cluster-error.ts';
 
 /**
- * The secret that all hosts of a cluster have besides the engine's credentials: what it seals cannot
- * be read by those who can read the engine. Keys for each purpose are derived by HKDF with SHA-256.
+ * The secret that all hosts of a cluster have besides the engine's credentials: what it seals
+ * cannot be read by those who can read the engine. Keys for each purpose are derived by HKDF with
+ * SHA-256.
  *
  * A sealed box: version 1 (1 byte), nonce (12), ciphertext, tag (16); AES-256-GCM. Its name is
  * authenticated, so that a box cannot stand in for another one.

@@ -24,8 +24,8 @@ export async function readHostRecord(folder: string): Promise<HostRecord | undef
   const record = recordOf(text);
   if (record !== undefined) return record;
   throw new ClusterError(
-    `${file} does not say who this host is. Put the file back from a copy, or start with an empty ` +
-      'data folder: the host then joins as a new one and fetches its databases.',
+    `${file} does not say who this host is. Put the file back from a copy, or start with an ` +
+      'empty data folder: the host then joins as a new one and fetches its databases.',
   );
 }
 

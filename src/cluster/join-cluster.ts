@@ -52,8 +52,8 @@ export interface JoinedHost {
 }
 
 /**
- * Makes the service on a data folder a host of the cluster that an engine has, or of a new one if it
- * has none. Rejects with `ClusterError` if it must not be.
+ * Makes the service on a data folder a host of the cluster that an engine has, or of a new one if
+ * it has none. Rejects with `ClusterError` if it must not be.
  */
 export async function joinCluster(options: JoinOptions): Promise<JoinedHost> {
   const { dataDirectory, report } = options;
@@ -117,15 +117,15 @@ async function capabilitiesOf(
 }
 
 export const singleCopyText =
-  'PostgreSQL acknowledges a commit when one server has it (`synchronous_standby_names` is empty), ' +
-  'so the loss of that server would lose acknowledged commits. Set `synchronous_standby_names` to ' +
-  'a standby; or, if the storage itself keeps copies, add ?replication=external to --cluster; or ' +
-  'accept the risk with --cluster-allow-single.';
+  'PostgreSQL acknowledges a commit when one server has it (`synchronous_standby_names` is ' +
+  'empty), so the loss of that server would lose acknowledged commits. Set ' +
+  '`synchronous_standby_names` to a standby; or, if the storage itself keeps copies, add ' +
+  '?replication=external to the address; or accept the risk with --cluster-allow-single.';
 
 function singleText(folder: string): string {
   return (
-    `${folder} holds the databases of a single machine, which are not in the cluster. Start with an ` +
-    'empty data folder (--data-dir); to bring the databases along, restore their backups there.'
+    `${folder} holds the databases of a single machine, which are not in the cluster. Start with ` +
+    'an empty data folder (--data-dir); to bring the databases along, restore their backups there.'
   );
 }
 
@@ -143,7 +143,8 @@ async function clusterOf(
   if (cluster !== undefined && (known === undefined || known === cluster)) return cluster;
   const theirs = cluster === undefined ? 'no cluster' : `the cluster ${bigintToHex(cluster, 32)}`;
   throw new ClusterError(
-    `${folder} belongs to the cluster ${bigintToHex(known ?? 0n, 32)}, and the engine has ${theirs}. ` +
+    `${folder} belongs to the cluster ${bigintToHex(known ?? 0n, 32)}, ` +
+      `and the engine has ${theirs}. ` +
       "Check the address after --cluster, or name this cluster's own data folder with --data-dir.",
   );
 }
@@ -157,8 +158,8 @@ async function agree(boxes: SealedBoxes, leaseMillis: number): Promise<void> {
   };
   if (theirs === leaseMillis) return;
   throw new ClusterError(
-    `--cluster-lease is ${leaseMillis} ms here, and the cluster began with ${theirs} ms. It must be ` +
-      'the same on all hosts.',
+    `--cluster-lease is ${leaseMillis} ms here, and the cluster began with ${theirs} ms. It must ` +
+      'be the same on all hosts.',
   );
 }
 

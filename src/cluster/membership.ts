@@ -192,8 +192,9 @@ export class Membership {
     this.stop();
     this.#state = 'gone';
     this.#options.onReplaced(
-      `Another process (${name}, ${address}) runs as this host: its data folder is a copy of this ` +
-        'one, or was started twice. This process stops. A second host needs a data folder of its own.',
+      `Another process (${name}, ${address}) runs as this host: its data folder is a copy of ` +
+        'this one, or was started twice. This process stops. A second host needs a data folder ' +
+        'of its own.',
     );
   }
 

@@ -158,7 +158,7 @@ it('[replication 7.7] a host with another secret is refused', async () => {
   await expect(refused).rejects.toThrow("The cluster secret of this host is not the cluster's");
 });
 
-it('[replication 7.6, ruling 2.2] hosts sign with one key, and decrypt with one', async () => {
+it('[replication 7.6] hosts sign with one key, and decrypt with one', async () => {
   const engine = new MemoryEngine({ clock });
   const [a, b] = [folder(), folder()];
   await Promise.all([join(a, engine), join(b, engine)]);

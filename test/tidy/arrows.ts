@@ -237,6 +237,8 @@ export const foundations = [
   'src/shared-log/memory-engine.ts',
   'src/cluster/join-cluster.ts',
   'src/cluster/membership.ts',
+  'src/cluster/link-watch.ts',
+  'src/cluster/routing.ts',
 ];
 
 /** Files that something other than an import statement starts. */

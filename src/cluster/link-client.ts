@@ -1,0 +1,188 @@
+import type { IncomingMessage } from 'node:http';
+import { Agent, request as ask } from 'node:https';
+import type { Duplex, Readable } from 'node:stream';
+import { limits } from '../limits.ts';
+import { bootHeader, ownPath } from './link-server.ts';
+import type { LinkIdentity } from './link-tls.ts';
+import { encodeForwarded, type ForwardedHead, forwardHeader } from './settled-caller.ts';
+
+/** A request as it goes on to another host. */
+export interface ForwardRequest {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  /** As the client sent them: names and values in turn. */
+  readonly rawHeaders: readonly string[];
+  readonly body: Uint8Array | Readable | undefined;
+  readonly head: ForwardedHead;
+  /** Aborted when the client has left. */
+  readonly signal: AbortSignal;
+}
+
+export type ForwardAnswer =
+  | { readonly kind: 'answered'; readonly answer: IncomingMessage }
+  /** Nothing was done: that host is not there, or does not lead, and may know who does. */
+  | { readonly kind: 'notDone'; readonly leader: LeaderHint | undefined }
+  /** It was sent, and no answer came. */
+  | { readonly kind: 'unknown' };
+
+/** Who leads, as the answer 421 says. */
+export interface LeaderHint {
+  readonly term: number;
+  readonly address: string;
+}
+
+export const termHeader = 'reducerdb-term';
+export const leaderAddressHeader = 'reducerdb-leader-address';
+
+export type UpgradeAnswer =
+  | { readonly kind: 'upgraded'; readonly answer: IncomingMessage; readonly stream: Duplex }
+  | ForwardAnswer;
+
+/** What one ping says. */
+export type Ping = { readonly kind: 'boot'; readonly boot: string } | { readonly kind: 'refused' };
+
+/** Connections with other hosts, kept alive. */
+export class LinkClient {
+  readonly #agent: Agent;
+
+  constructor(identity: LinkIdentity) {
+    this.#agent = new Agent({
+      ...identity.forClient,
+      keepAlive: true,
+      // Below the time after which the other end would close one that is just used again.
+      timeout: limits.linkIdleMillisMax,
+      maxSockets: limits.linkSocketsMax,
+      maxFreeSockets: limits.linkFreeSocketsMax,
+      maxCachedSessions: 0,
+    });
+  }
+
+  /** Sends a request on. Its body is read once: a stream cannot be sent a second time. */
+  forward(address: string, request: ForwardRequest): Promise<ForwardAnswer> {
+    return this.#send(address, request) as Promise<ForwardAnswer>;
+  }
+
+  /** Sends the request for a WebSocket on; `first`: what the client sent behind it. */
+  upgrade(address: string, request: ForwardRequest, first: Buffer): Promise<UpgradeAnswer> {
+    return this.#send(address, request, first);
+  }
+
+  /** Asks another host for what it answers below `ownPath`. Rejects if it does not. */
+  async askHost(address: string, path: string): Promise<unknown> {
+    const { status, text } = await this.#get(address, path);
+    if (status !== 200) throw new Error(`${address} answered ${status}`);
+    return JSON.parse(text) as unknown;
+  }
+
+  /** Which process answers at an address. Rejects if nobody knows. */
+  async ping(address: string): Promise<Ping> {
+    try {
+      const { boot } = await this.#get(address, 'ping');
+      return { kind: 'boot', boot };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return { kind: 'refused' };
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #get(
+    address: string,
+    path: string,
+  ): Promise<{ readonly status: number; readonly text: string; readonly boot: string }> {
+    return new Promise((resolve, reject) => {
+      const signal = AbortSignal.timeout(limits.linkAnswerMillisMax);
+      const options = { ...placeOf(address), agent: this.#agent, path: ownPath + path, signal };
+      const asked = ask(options, (answer) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        answer.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > limits.linkAnswerBytesMax)
+            answer.destroy(new Error('the answer is too long'));
+          chunks.push(chunk);
+        });
+        answer.on('error', reject);
+        answer.on('end', () => {
+          const boot = String(answer.headers[bootHeader] ?? '');
+          const text = Buffer.concat(chunks).toString('utf8');
+          resolve({ status: answer.statusCode ?? 0, text, boot });
+        });
+      });
+      asked.on('error', reject);
+      asked.end();
+    });
+  }
+
+  #send(address: string, request: ForwardRequest, first?: Buffer): Promise<UpgradeAnswer> {
+    const { method, path, body, signal } = request;
+    return new Promise((resolve) => {
+      let isSent = false;
+      const options = { ...placeOf(address), agent: this.#agent, method, path, signal };
+      const asked = ask({ ...options, setHost: false, headers: headersOf(request) });
+      asked.once('socket', (socket) => {
+        const sent = (): void => {
+          isSent = true;
+        };
+        // On a new connection nothing leaves before the other end has proved who it is.
+        if (asked.reusedSocket) sent();
+        else socket.once('secureConnect', sent);
+      });
+      asked.once('error', () => resolve(isSent ? { kind: 'unknown' } : notDone));
+      asked.once('upgrade', (answer: IncomingMessage, stream: Duplex, ahead: Buffer) => {
+        if (ahead.length > 0) stream.unshift(ahead);
+        if (first !== undefined && first.length > 0) stream.write(first);
+        resolve({ kind: 'upgraded', answer, stream });
+      });
+      asked.once('response', (answer) => {
+        if (answer.statusCode !== 421) {
+          resolve({ kind: 'answered', answer });
+          return;
+        }
+        answer.resume();
+        resolve({ kind: 'notDone', leader: leaderIn(answer) });
+      });
+      if (body === undefined || body instanceof Uint8Array) asked.end(body);
+      else {
+        body.once('error', () => asked.destroy());
+        body.pipe(asked);
+      }
+    });
+  }
+}
+
+const notDone: ForwardAnswer = { kind: 'notDone', leader: undefined };
+
+/** Headers of one connection, which each connection has for itself, and those of ours. */
+const ownHeaders = /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|expect)$/i;
+
+function headersOf({ rawHeaders, body, head }: ForwardRequest): string[] {
+  const isUpgrade = rawHeaders.some((name, at) => at % 2 === 0 && /^upgrade$/i.test(name));
+  const kept = rawHeaders.flatMap((name, at) => {
+    const isName = at % 2 === 0;
+    const isOwn = ownHeaders.test(name) || name.toLowerCase() === forwardHeader;
+    const isLength = body instanceof Uint8Array && /^content-length$/i.test(name);
+    return !isName || isOwn || isLength ? [] : [name, rawHeaders[at + 1] ?? ''];
+  });
+  if (body instanceof Uint8Array) kept.push('content-length', String(body.length));
+  if (isUpgrade) kept.push('connection', 'upgrade');
+  return [...kept, forwardHeader, encodeForwarded(head)];
+}
+
+function leaderIn({ headers }: IncomingMessage): LeaderHint | undefined {
+  const term = Number(headers[termHeader]);
+  const address = headers[leaderAddressHeader];
+  if (!Number.isSafeInteger(term) || typeof address !== 'string') return undefined;
+  return { term, address };
+}
+
+/** Splits `10.0.0.4:3001` or `[::1]:3001`. */
+function placeOf(address: string): { readonly host: string; readonly port: number } {
+  const colon = address.lastIndexOf(':');
+  const host = address.slice(0, colon).replace(/^\[|\]$/g, '');
+  return { host, port: Number(address.slice(colon + 1)) };
+}

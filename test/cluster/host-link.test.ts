@@ -1,0 +1,268 @@
+import { randomBytes } from 'node:crypto';
+import { get, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { connect } from 'node:tls';
+import { afterEach, expect, it } from 'vitest';
+import type { RequestCaller } from '../../src/auth/caller.ts';
+import { ClusterSecret } from '../../src/cluster/cluster-secret.ts';
+import { type ForwardRequest, LinkClient } from '../../src/cluster/link-client.ts';
+import { LinkServer, type LinkServerOptions } from '../../src/cluster/link-server.ts';
+import { LinkIdentity } from '../../src/cluster/link-tls.ts';
+import { LinkWatch } from '../../src/cluster/link-watch.ts';
+import {
+  decodeForwarded,
+  encodeForwarded,
+  type ForwardedHead,
+} from '../../src/cluster/settled-caller.ts';
+import { limits } from '../../src/limits.ts';
+import type { SeenHost } from '../../src/shared-log/directory.ts';
+import { bootId, hostId } from '../../src/shared-log/host-ids.ts';
+import { clusterId } from '../../src/shared-log/log-name.ts';
+import { callerIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
+
+const cluster = clusterId(5n);
+const secret = ClusterSecret.parse(randomBytes(32).toString('base64'), 'test');
+const identity = new LinkIdentity(secret, cluster);
+const ends: (() => Promise<void> | void)[] = [];
+
+const caller: RequestCaller = {
+  identity: callerIdentity(2n ** 255n + 3n),
+  ...{ token: 'a.b.c', payload: '{"sub":"ä"}', tokenId: 'id', isAnonymous: false },
+  ...{ address: '192.0.2.1', session: { of: 'x', expiresAt: 9 } },
+  capability: {
+    database: databaseIdentity(7n),
+    by: callerIdentity(8n),
+    ...{ readOnly: true, sqlWrites: false, tables: ['t'], rowsMax: 3 },
+  },
+};
+const head: ForwardedHead = { caller, waitsMillis: 5_000, hops: 1 };
+
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+async function serve(more: Partial<LinkServerOptions> = {}) {
+  const server = await LinkServer.listen({
+    ...{ identity, listen: { host: '127.0.0.1', port: 0 }, boot: bootId(77n) },
+    onRequest: (_, response) => void response.end('here'),
+    onUpgrade: (_, stream) => void stream.destroy(),
+    onAsk: async (path) => (path === 'ping' ? {} : undefined),
+    ...more,
+  });
+  ends.push(() => server.close());
+  return { server, address: `127.0.0.1:${server.port}` };
+}
+
+function client(as = identity): LinkClient {
+  const made = new LinkClient(as);
+  ends.push(() => made.close());
+  return made;
+}
+
+function asked(more: Partial<ForwardRequest> = {}): ForwardRequest {
+  const rawHeaders = ['Host', 'shop.example', 'X-One', '1', 'X-One', '2', 'Connection', 'close'];
+  const signal = new AbortController().signal;
+  return { method: 'POST', path: '/v1/x?y=1', rawHeaders, body: undefined, head, signal, ...more };
+}
+
+async function textOf(answer: Awaited<ReturnType<LinkClient['forward']>>): Promise<string> {
+  if (answer.kind !== 'answered') return answer.kind;
+  const bytes = await buffer(answer.answer);
+  return `${answer.answer.statusCode} ${bytes.toString('utf8')}`;
+}
+
+it('[replication 8.1, 8.2] a request arrives as it was sent, with its settled caller', async () => {
+  const heads: ForwardedHead[] = [];
+  const { address } = await serve({
+    onRequest: async (request, response, found) => {
+      heads.push(found);
+      const { method, url, rawHeaders } = request;
+      const body = (await buffer(request)).toString('utf8');
+      response.writeHead(201, ['Set-One', 'a', 'Set-One', 'b']);
+      response.end(JSON.stringify({ method, url, rawHeaders, body }));
+    },
+  });
+  const forged = ['reducerdb-forward', encodeForwarded({ ...head, hops: 0 })];
+  const { rawHeaders } = asked();
+  const request = asked({ body: Buffer.from('abc'), rawHeaders: [...rawHeaders, ...forged] });
+  const answer = await client().forward(address, request);
+  if (answer.kind !== 'answered') throw new Error(answer.kind);
+  expect(answer.answer.statusCode).toBe(201);
+  expect(answer.answer.rawHeaders.join()).toContain('Set-One,a,Set-One,b');
+  const seen = JSON.parse((await buffer(answer.answer)).toString('utf8'));
+  expect(seen).toMatchObject({ method: 'POST', url: '/v1/x?y=1', body: 'abc' });
+  expect(seen.rawHeaders.slice(0, 6)).toEqual(asked().rawHeaders.slice(0, 6));
+  expect(seen.rawHeaders.filter((name: string) => name === 'reducerdb-forward')).toHaveLength(1);
+  expect(heads).toEqual([head]);
+});
+
+it('[replication 8.2] what is no settled caller of this version is not taken for one', () => {
+  expect(decodeForwarded(encodeForwarded(head))).toEqual(head);
+  const none = { caller: undefined, waitsMillis: 1, hops: 2 };
+  expect(decodeForwarded(encodeForwarded(none))).toEqual(none);
+  const others = ['', '!', 'e30', Buffer.from('{"hops":1}').toString('base64url')];
+  const odd = { caller: { identity: 'c0de' }, waitsMillis: 1, hops: 1 };
+  for (const text of [...others, Buffer.from(JSON.stringify(odd)).toString('base64url')]) {
+    expect([text, decodeForwarded(text)]).toEqual([text, undefined]);
+  }
+});
+
+it('[replication 7.8] nobody gets in without the secret, or from another cluster', async () => {
+  let count = 0;
+  const { server, address } = await serve({
+    onRequest: (_, response) => {
+      count += 1;
+      response.end();
+    },
+  });
+  const other = ClusterSecret.parse(randomBytes(32).toString('base64'), 'test');
+  const strangers = [new LinkIdentity(other, cluster), new LinkIdentity(secret, clusterId(6n))];
+  for (const stranger of strangers) {
+    expect(await client(stranger).forward(address, asked())).toMatchObject({ kind: 'notDone' });
+  }
+  const plain = new Promise((resolve) => {
+    get({ port: server.port, host: '127.0.0.1' }, () => resolve('answered')).on('error', () =>
+      resolve('refused'),
+    );
+  });
+  expect(await plain).toBe('refused');
+  const withoutKey = new Promise((resolve) => {
+    const socket = connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false });
+    socket.once('secureConnect', () => resolve('connected'));
+    socket.once('error', () => resolve('refused'));
+  });
+  expect(await withoutKey).toBe('refused');
+  expect(count).toBe(0);
+});
+
+it('[replication 7.8] links are TLS 1.3, and a connection is used again', async () => {
+  const protocols = new Set<unknown>();
+  const sockets = new Set<unknown>();
+  const { address } = await serve({
+    onRequest: ({ socket }, response) => {
+      sockets.add(socket);
+      protocols.add((socket as unknown as { getProtocol(): string }).getProtocol());
+      response.end('x');
+    },
+  });
+  const one = client();
+  for (let turn = 0; turn < 5; turn++) {
+    expect(await textOf(await one.forward(address, asked()))).toBe('200 x');
+  }
+  expect([[...protocols], sockets.size]).toEqual([['TLSv1.3'], 1]);
+});
+
+it('[replication 8.2] 421 means not me, and says who is', async () => {
+  const answers = [
+    { 'reducerdb-term': '7', 'reducerdb-leader-address': '10.0.0.9:3001' },
+    {},
+    { 'reducerdb-term': 'x', 'reducerdb-leader-address': '10.0.0.9:3001' },
+  ];
+  const { address } = await serve({
+    onRequest: (_, response) => void response.writeHead(421, answers.shift()).end('not me'),
+  });
+  const one = client();
+  const leader = { term: 7, address: '10.0.0.9:3001' };
+  expect(await one.forward(address, asked())).toEqual({ kind: 'notDone', leader });
+  const none = { kind: 'notDone', leader: undefined };
+  expect(await one.forward(address, asked())).toEqual(none);
+  expect(await one.forward(address, asked())).toEqual(none);
+});
+
+it('[replication 8.4] refused is not done; sent and unanswered is unknown', async () => {
+  const { server, address } = await serve({ onRequest: ({ socket }) => void socket.destroy() });
+  const one = client();
+  expect(await one.forward(address, asked())).toEqual({ kind: 'unknown' });
+  await server.close();
+  expect(await one.forward(address, asked())).toMatchObject({ kind: 'notDone' });
+});
+
+it('[replication 8.2] a request goes no further than two hosts', async () => {
+  const { address } = await serve();
+  const far = asked({ head: { ...head, hops: limits.forwardHopsMax + 1 } });
+  expect(await textOf(await client().forward(address, far))).toMatch(/^508 .*circle/);
+  const last = asked({ head: { ...head, hops: limits.forwardHopsMax } });
+  expect(await textOf(await client().forward(address, last))).toBe('200 here');
+});
+
+it('[replication 8.6] bodies are streamed in both directions', async () => {
+  const { address } = await serve({
+    onRequest: (request, response) => void request.pipe(response),
+  });
+  const bytes = randomBytes(5_000_000);
+  const pieces = Array.from({ length: 50 }, (_, at) => bytes.subarray(at * 1e5, (at + 1) * 1e5));
+  const answer = await client().forward(address, asked({ body: Readable.from(pieces) }));
+  if (answer.kind !== 'answered') throw new Error(answer.kind);
+  expect(Buffer.compare(await buffer(answer.answer), bytes)).toBe(0);
+});
+
+it('[replication 8.4] a client that leaves takes its request along', async () => {
+  let arrived: () => void = () => undefined;
+  const isThere = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  let left: () => void = () => undefined;
+  const isGone = new Promise<void>((resolve) => {
+    left = resolve;
+  });
+  const { address } = await serve({
+    onRequest: (_: IncomingMessage, response: ServerResponse) => {
+      response.once('close', left);
+      arrived();
+    },
+  });
+  const stop = new AbortController();
+  const answer = client().forward(address, asked({ signal: stop.signal }));
+  await isThere;
+  stop.abort();
+  expect(await answer).toEqual({ kind: 'unknown' });
+  await isGone;
+});
+
+it('[replication 8.1] the request for a WebSocket goes on, and then bytes both ways', async () => {
+  const heads: ForwardedHead[] = [];
+  const { address } = await serve({
+    onUpgrade: (request, stream, first, found) => {
+      heads.push(found);
+      stream.write(`HTTP/1.1 101 Yes\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+      stream.write(`${request.url} ${request.headers['sec-websocket-key']} ${first}`);
+      stream.on('data', (bytes: Buffer) => stream.write(bytes));
+    },
+  });
+  const rawHeaders = ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Sec-WebSocket-Key', 'k'];
+  const request = asked({ method: 'GET', path: '/v1/database/x/subscribe', rawHeaders });
+  const answer = await client().upgrade(address, request, Buffer.alloc(0));
+  if (answer.kind !== 'upgraded') throw new Error(answer.kind);
+  const got: string[] = [];
+  answer.stream.on('data', (bytes: Buffer) => got.push(bytes.toString('utf8')));
+  answer.stream.write('echo');
+  await expect.poll(() => got.join('')).toBe('/v1/database/x/subscribe k echo');
+  expect([answer.answer.statusCode, heads]).toEqual([101, [head]]);
+  (answer.stream as Duplex).destroy();
+});
+
+it('[replication 7.8, 5.7] a process whose address refuses is gone; a silent one is not', async () => {
+  const { server, address } = await serve();
+  const refused: bigint[] = [];
+  const seen = (boot: bigint, at: string): SeenHost => ({
+    ...{ host: hostId(boot), boot: bootId(boot), name: 'b', address: at, clientAddress: '' },
+    ...{ state: 'up', version: '', formats: [1, 1], memoryBytes: 1, zone: '', ageMillis: 0 },
+  });
+  const never = '127.0.0.1:1';
+  const watch = new LinkWatch({
+    client: client(),
+    others: () => [seen(77n, address), seen(78n, never)],
+    onRefused: (_, boot) => refused.push(boot),
+  });
+  ends.push(() => watch.close());
+  const one = client();
+  expect(await one.ping(address)).toEqual({ kind: 'boot', boot: '4d'.padStart(32, '0') });
+  await new Promise((resolve) => setTimeout(resolve, 2 * limits.linkPingMillis));
+  await server.close();
+  await expect.poll(() => refused[0]).toBe(77n);
+  // Nobody has ever answered at the other address: it may be wrong.
+  expect(refused).not.toContain(78n);
+  expect(await one.askHost(address, 'ping').catch(() => 'no answer')).toBe('no answer');
+});
