@@ -4,6 +4,7 @@ import { addAudit } from './commands/audit.ts';
 import { addBackup } from './commands/backup.ts';
 import { addBuild } from './commands/build.ts';
 import { addCall } from './commands/call.ts';
+import { addCluster } from './commands/cluster.ts';
 import { addConfig } from './commands/config.ts';
 import { addConsole } from './commands/console.ts';
 import { addDelete } from './commands/delete.ts';
@@ -104,6 +105,7 @@ export function makeProgram(io: Io): Command {
     addAudit,
     addKeys,
     addRecoverOwner,
+    addCluster,
     addConfig,
     addMigrateFromSpacetimedb,
   ];
