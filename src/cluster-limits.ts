@@ -61,10 +61,12 @@ export const clusterLimits = {
   candidateRankMillis: 100,
   candidatesMax: 64,
   /**
-   * A clock that is off by so much from the engine's is reported, and keeps a host from claiming.
+   * A clock that is off by so much from the engine's is reported, and keeps a host from claiming;
+   * how often a host compares them.
    */
   clockSkewWarnMillis: 500,
   clockSkewClaimMillisMax: 10_000,
+  clockLookMillis: 5_000,
   /** A target of a move that does not lead after this long is taken for failed. */
   handOverMillisMax: 1_000,
   /** A leader with nothing to write tells followers after this long what is settled. */

@@ -12,8 +12,10 @@ const gateway = present(parentPort, 'this file runs in a worker thread');
 const { place, history, gatherMillis } = workerData as EngineStart;
 const sessions = new Sessions(place, history);
 const engine = new PostgresEngine(place, sessions);
+const directory = new PostgresDirectory(sessions);
 serveEngine(gateway, {
   sharedLog: new GatheredLog(engine, gatherMillis),
-  directory: new PostgresDirectory(sessions),
+  directory,
+  time: () => directory.time(),
   history: () => sessions.history,
 });

@@ -30,7 +30,8 @@ export type EngineRequest =
   | { readonly kind: 'hint'; readonly rows: readonly PlaceHint[] }
   | { readonly kind: 'hints' }
   | { readonly kind: 'secretBox'; readonly name: string; readonly put: Uint8Array | undefined }
-  | { readonly kind: 'forget'; readonly host: HostId };
+  | { readonly kind: 'forget'; readonly host: HostId }
+  | { readonly kind: 'time' };
 
 export interface EngineAnswers {
   readonly append: readonly AppendResult[];
@@ -46,6 +47,8 @@ export interface EngineAnswers {
   readonly hints: Awaited<ReturnType<Directory['hints']>>;
   readonly secretBox: Uint8Array | undefined;
   readonly forget: undefined;
+  /** Milliseconds since 1970 by the engine's clock. */
+  readonly time: number;
 }
 
 /** `stop` ends the `wait` with this id, which is then answered. */

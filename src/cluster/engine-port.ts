@@ -133,6 +133,13 @@ export class EnginePort implements SharedLog, Directory {
     return this.#ask({ kind: 'forget', host });
   }
 
+  /** How far a clock of this host is ahead of the engine's, give or take half a round trip. */
+  async skewMillis(wallClock: () => number): Promise<number> {
+    const begun = wallClock();
+    const there = await this.#ask({ kind: 'time' });
+    return (begun + wallClock()) / 2 - there;
+  }
+
   #ask<Kind extends EngineRequest['kind']>(
     request: Extract<EngineRequest, { kind: Kind }>,
     moved: readonly ArrayBuffer[] = [],

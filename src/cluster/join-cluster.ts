@@ -20,6 +20,8 @@ export interface ReachedEngine {
   readonly engine: SharedLog & Directory;
   /** What it calls its past now. */
   readonly history: () => string | undefined;
+  /** How far this host's clock is ahead of the engine's. */
+  readonly skewMillis?: (() => Promise<number>) | undefined;
   close(): Promise<void>;
 }
 
@@ -47,6 +49,7 @@ export interface JoinedHost {
   readonly boot: BootId;
   readonly engine: ReachedEngine['engine'];
   readonly history: () => string;
+  readonly skewMillis?: ReachedEngine['skewMillis'];
   readonly capabilities: EngineCapabilities;
   close(): Promise<void>;
 }
@@ -90,6 +93,7 @@ export async function joinCluster(options: JoinOptions): Promise<JoinedHost> {
     await writeHostRecord(dataDirectory, { host, cluster, history: seen });
     return {
       ...{ cluster, host, boot: drawBootId(), engine: reached.engine, capabilities },
+      skewMillis: reached.skewMillis,
       history: () => reached.history() ?? capabilities.history,
       close: async () => {
         await reached.close();
@@ -191,6 +195,7 @@ export function postgresReach(
     return {
       engine: thread.engine,
       history: () => thread.history,
+      skewMillis: () => thread.engine.skewMillis(Date.now),
       close: () => thread.close(),
     };
   };

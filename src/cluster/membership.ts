@@ -41,6 +41,7 @@ export class Membership {
   #isLost = false;
   #skewMillis = 0;
   #isSkewTold = false;
+  #skewAskedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> = Promise.resolve();
   #isEnded = false;
@@ -199,8 +200,9 @@ export class Membership {
   }
 
   async #measureSkew(): Promise<void> {
-    const { skewMillis, report } = this.#options;
-    if (skewMillis === undefined) return;
+    const { skewMillis, report, now } = this.#options;
+    if (skewMillis === undefined || now() - this.#skewAskedAt < limits.clockLookMillis) return;
+    this.#skewAskedAt = now();
     this.#skewMillis = await skewMillis();
     const isOff = Math.abs(this.#skewMillis) > limits.clockSkewWarnMillis;
     if (isOff && !this.#isSkewTold) {

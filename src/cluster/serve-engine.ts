@@ -13,6 +13,8 @@ import {
 export interface ServedEngine {
   readonly sharedLog: SharedLog;
   readonly directory: Directory;
+  /** Milliseconds since 1970 by the engine's clock. */
+  readonly time: () => Promise<number>;
   /** What the engine calls its past now; told to the other end whenever it changes. */
   readonly history: () => string | undefined;
 }
@@ -65,7 +67,7 @@ function postRead(
 }
 
 async function answerOf(
-  { sharedLog, directory }: ServedEngine,
+  { sharedLog, directory, time }: ServedEngine,
   request: EngineRequest,
   signal: AbortSignal,
 ): Promise<EngineAnswers[keyof EngineAnswers]> {
@@ -101,6 +103,8 @@ async function answerOf(
     case 'forget':
       await directory.forget(request.host);
       return undefined;
+    case 'time':
+      return time();
     default:
       return unreachable(request);
   }

@@ -35,6 +35,7 @@ function overPort(engine: MemoryEngine, gatherMillis = 0) {
   serveEngine(port2, {
     sharedLog: new GatheredLog(inner, gatherMillis),
     directory: engine.directory(name),
+    time: async () => Date.now(),
     history: () => 'memory:1:1',
   });
   const port = new EnginePort();
@@ -175,6 +176,7 @@ it('[replication 3.6] a lost channel fails what was asked, and another takes its
   serveEngine(port2, {
     sharedLog: inner,
     directory: shared.directory('again'),
+    time: async () => Date.now(),
     history: () => 'memory:1:2',
   });
   port.attach(port1);

@@ -85,6 +85,13 @@ describe.skipIf(withoutPostgres !== undefined)('the thread that talks to Postgre
     await Promise.all(waits);
   });
 
+  it("[replication 12.5] says how far this clock is from the engine's", async () => {
+    const { engine: port } = shared[0] as EngineThread;
+    expect(Math.abs(await port.skewMillis(Date.now))).toBeLessThan(1_000);
+    const ahead = await port.skewMillis(() => Date.now() + 3_600_000);
+    expect(Math.abs(ahead - 3_600_000)).toBeLessThan(1_000);
+  });
+
   it('[replication 3.4] says what past the engine has before anything that came from it', async () => {
     const seen: string[] = [];
     const thread = await start(undefined, (history) => seen.push(history));

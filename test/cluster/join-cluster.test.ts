@@ -45,7 +45,12 @@ function reachOf(engine: MemoryEngine, { copies = 2, history = 'memory:1:1' }: F
     const sharedLog = Object.assign(Object.create(client), {
       capabilities: async () => ({ copies, history, entryBytesMax: limits.entryBytesMax }),
     });
-    serveEngine(port2, { sharedLog, directory: engine.directory(name), history: () => history });
+    serveEngine(port2, {
+      sharedLog,
+      directory: engine.directory(name),
+      time: async () => Date.now(),
+      history: () => history,
+    });
     const port = new EnginePort(onHistory);
     port.attach(port1);
     const close = async () => port1.close();

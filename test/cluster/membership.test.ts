@@ -182,7 +182,9 @@ it('[replication 12.5] a clock that is off from the engine is a warning, told on
     report: ({ message }) => void lines.push(message),
   });
   skew = -11_000;
+  place.pass(limits.clockLookMillis);
   await expect.poll(() => one.look(database, undefined).skewMillis).toBe(-11_000);
+  place.pass(limits.clockLookMillis);
   await one.drain(false);
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain('off from the engine');

@@ -89,6 +89,16 @@ export class PostgresDirectory implements Directory {
     await session.run({ name: '', text, values: [hexOf(host)] });
   }
 
+  /** Milliseconds since 1970 by the clock of the server. */
+  async time(): Promise<number> {
+    const session = await this.#quick();
+    const text = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now';
+    const { rows } = await session.run<{ now: number }>({ name: 'time', text, values: [] });
+    const [row] = rows;
+    if (row === undefined) throw new EngineError('PostgreSQL does not say what time it is');
+    return row.now;
+  }
+
   close(): void {
     this.#session?.then(
       (session) => session.end(),

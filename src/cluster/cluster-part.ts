@@ -1,0 +1,213 @@
+import type { DatabaseRole, FollowerRole } from '../host/replication/database-role.ts';
+import type { HostCluster } from '../host/replication/host-cluster.ts';
+import { limits } from '../limits.ts';
+import type { LogPoint } from '../log/log-point.ts';
+import type { Report } from '../node/report-line.ts';
+import type { HostRow } from '../shared-log/directory.ts';
+import type { Lead } from '../shared-log/entry-payloads.ts';
+import { bigintToHex } from '../values/hex.ts';
+import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
+import type { ClusterSecret } from './cluster-secret.ts';
+import { checkHostFacts, type JoinedHost } from './join-cluster.ts';
+import { type ForwardRequest, LinkClient, type UpgradeAnswer } from './link-client.ts';
+import { LinkServer, type LinkServerOptions } from './link-server.ts';
+import { LinkIdentity } from './link-tls.ts';
+import { LinkWatch } from './link-watch.ts';
+import { Membership, type MembershipOptions } from './membership.ts';
+import { type LeaderPlace, type Routed, Routing } from './routing.ts';
+
+export interface ClusterPartOptions
+  extends Pick<LinkServerOptions, 'listen' | 'onRequest' | 'onUpgrade'>,
+    Pick<MembershipOptions, 'leaseMillis' | 'now' | 'onReplaced'> {
+  readonly joined: JoinedHost;
+  readonly secret: ClusterSecret;
+  readonly facts: Pick<
+    HostRow,
+    'name' | 'clientAddress' | 'version' | 'formats' | 'memoryBytes' | 'zone'
+  >;
+  /** Where other hosts reach this one; absent: where it listens. */
+  readonly advertise: string | undefined;
+  readonly waitsForLocalSync: boolean;
+  readonly report: Report;
+}
+
+/**
+ * This host's part in its cluster: the others see it, it hears of those that end, and requests get
+ * to the host that leads their database. The databases themselves are of `host`, which is given
+ * `forHost`.
+ */
+export class ClusterPart {
+  readonly #options: ClusterPartOptions;
+  readonly #server: LinkServer;
+  readonly #client: LinkClient;
+  readonly #membership: Membership;
+  readonly #watch: LinkWatch;
+  readonly #routing: Routing;
+  readonly #roles = new Map<DatabaseIdentity, DatabaseRole>();
+  readonly #me: Omit<Lead, 'history'>;
+  /** Has the host look at once whether a database has a leader. */
+  #wake: (database: DatabaseIdentity) => void = () => undefined;
+
+  private constructor(
+    options: ClusterPartOptions,
+    parts: {
+      readonly server: LinkServer;
+      readonly client: LinkClient;
+      readonly membership: Membership;
+      readonly me: Omit<Lead, 'history'>;
+    },
+  ) {
+    this.#options = options;
+    this.#server = parts.server;
+    this.#client = parts.client;
+    this.#membership = parts.membership;
+    this.#me = parts.me;
+    this.#watch = new LinkWatch({
+      client: this.#client,
+      others: () => this.#membership.hosts.filter((host) => host.host !== this.#me.host),
+      onRefused: (_, boot) => {
+        this.#membership.refuses(boot);
+        this.#wakeFollowersOf(boot);
+      },
+    });
+    this.#routing = new Routing({
+      placeOf: (database) => this.#placeOf(database),
+      send: (address, request) => this.#client.forward(address, request),
+      now: options.now,
+    });
+  }
+
+  /** Rejects with `ClusterError`, and with `EngineError`. */
+  static async start(options: ClusterPartOptions): Promise<ClusterPart> {
+    const { joined, secret, facts, listen, advertise } = options;
+    const { host, boot, cluster, engine } = joined;
+    const identity = new LinkIdentity(secret, cluster);
+    let part: ClusterPart | undefined;
+    const server = await LinkServer.listen({
+      ...{ identity, listen, boot, onRequest: options.onRequest, onUpgrade: options.onUpgrade },
+      onAsk: async (path) => (path === 'ping' ? {} : part?.answer(path)),
+    });
+    const client = new LinkClient(identity);
+    try {
+      const shown = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+      const address = advertise ?? `${shown}:${server.port}`;
+      checkHostFacts({ name: facts.name, address });
+      const { leaseMillis, now, onReplaced, report } = options;
+      const { skewMillis } = joined;
+      const membership = await Membership.join({
+        ...{ directory: engine, me: { host, boot, address, ...facts } },
+        ...{ leaseMillis, now, onReplaced, report },
+        ...(skewMillis !== undefined && { skewMillis }),
+      });
+      const me = { host, boot, name: facts.name, address, format: facts.formats[0] };
+      part = new ClusterPart(options, { server, client, membership, me });
+      return part;
+    } catch (error) {
+      client.close();
+      await server.close();
+      throw error;
+    }
+  }
+
+  /** What the databases of this host are given. */
+  get forHost(): HostCluster {
+    const { joined, leaseMillis, waitsForLocalSync } = this.#options;
+    return {
+      ...{ cluster: joined.cluster, me: this.#me, sharedLog: joined.engine },
+      entryBytesMax: joined.capabilities.entryBytesMax,
+      ...{ leaseMillis, waitsForLocalSync },
+      history: () => joined.history(),
+      look: (database, leader) => this.#membership.look(database, leader),
+      acknowledgedElsewhere: (database) => this.#acknowledgedElsewhere(database),
+      onRole: (database, role) => this.#changed(database, role),
+    };
+  }
+
+  get membership(): Membership {
+    return this.#membership;
+  }
+
+  /** The databases run: `wake` has one look at once. */
+  attach(wake: (database: DatabaseIdentity) => void): void {
+    this.#wake = wake;
+  }
+
+  /** Takes a request to the host that leads its database; see `Routing`. */
+  forward(database: DatabaseIdentity, request: ForwardRequest): Promise<Routed> {
+    return this.#routing.route(database, request);
+  }
+
+  /** Where a database is led, as far as this host knows. */
+  placeOf(database: DatabaseIdentity): LeaderPlace {
+    return this.#placeOf(database);
+  }
+
+  /** Takes the request for a WebSocket to a host. */
+  upgrade(address: string, request: ForwardRequest, first: Buffer): Promise<UpgradeAnswer> {
+    return this.#client.upgrade(address, request, first);
+  }
+
+  /** What another host asks: where acknowledged history of a database ends here. */
+  answer(path: string): unknown {
+    const [, hex] = /^acknowledged\/([0-9a-f]{64})$/.exec(path) ?? [];
+    if (hex === undefined) return undefined;
+    const role = this.#roles.get(databaseIdentity(BigInt(`0x${hex}`)));
+    if (role?.kind !== 'follower' || role.end.offset > role.settledOffset) return undefined;
+    const { position, chain, offset } = role.end;
+    return { position, chain: bigintToHex(chain, 16), offset };
+  }
+
+  /** Answers no other host any more. */
+  stopListening(): Promise<void> {
+    this.#watch.close();
+    return this.#server.close();
+  }
+
+  /** Says goodbye, so that others need not wait. The databases have been closed before. */
+  async close(): Promise<void> {
+    await this.#membership.leave();
+    this.#client.close();
+    await this.stopListening();
+    await this.#options.joined.close();
+  }
+
+  #changed(database: DatabaseIdentity, role: DatabaseRole): void {
+    this.#roles.set(database, role);
+    this.#routing.changed(database);
+  }
+
+  #placeOf(database: DatabaseIdentity): LeaderPlace {
+    const role = this.#roles.get(database);
+    if (role?.kind === 'leader') return { kind: 'here' };
+    const leader = role?.kind === 'follower' && role.isLedElsewhere ? role.leader : undefined;
+    if (leader === undefined || this.#membership.look(database, leader).isGone) {
+      return { kind: 'unknown' };
+    }
+    return { kind: 'elsewhere', term: (role as FollowerRole).term, address: leader.address };
+  }
+
+  #wakeFollowersOf(boot: Lead['boot']): void {
+    for (const [database, role] of this.#roles) {
+      if (role.kind === 'follower' && role.leader?.boot === boot) this.#wake(database);
+    }
+  }
+
+  async #acknowledgedElsewhere(database: DatabaseIdentity): Promise<readonly LogPoint[]> {
+    const path = `acknowledged/${bigintToHex(database, 64)}`;
+    const others = this.#membership.living.filter(({ host }) => host !== this.#me.host);
+    const asked = others
+      .slice(0, limits.clusterHostsMax)
+      .map(({ address }) => this.#client.askHost(address, path).then(pointOf));
+    const answers = await Promise.allSettled(asked);
+    return answers.flatMap((one) =>
+      one.status === 'fulfilled' && one.value !== undefined ? [one.value] : [],
+    );
+  }
+}
+
+function pointOf(answer: unknown): LogPoint | undefined {
+  const { position, chain, offset } = answer as Readonly<Record<string, unknown>>;
+  const areCounts = Number.isSafeInteger(position) && Number.isSafeInteger(offset);
+  if (!areCounts || typeof chain !== 'string' || !/^[0-9a-f]{16}$/.test(chain)) return undefined;
+  return { position: Number(position), chain: BigInt(`0x${chain}`), offset: Number(offset) };
+}
