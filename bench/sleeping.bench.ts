@@ -24,12 +24,9 @@ import { runInNewContext } from 'node:vm';
 import { copyLog } from '../src/host/backups/copy-log.ts';
 import { DatabaseFiles } from '../src/host/registry/database-files.ts';
 import { openRegistry } from '../src/host/registry/open-registry.ts';
-import {
-  type RegisteredDatabase,
-  type Registry,
-  registryOwner,
-} from '../src/host/registry/registry.ts';
+import { type Registry, registryOwner } from '../src/host/registry/registry.ts';
 import { registryReducers } from '../src/host/registry/registry-module.ts';
+import type { RegisteredDatabase } from '../src/host/registry/registry-rows.ts';
 import { temporaryConnection } from '../src/host/supervision/temporary-connection.ts';
 import type { Isolation } from '../src/host/workers/isolation.ts';
 import { MachineClock } from '../src/node/clock.ts';

@@ -51,6 +51,10 @@ export const clusterLimits = {
   /** A request waits so long for a leader, and looks this often. */
   waitLeaderMillis: 8_000,
   routeLookMillis: 100,
+  /** A host's copy of the registry has what that host has changed after this long, or later. */
+  registryCopyMillisMax: 5_000,
+  /** How often a host decides again on a change, because others have changed the registry. */
+  registryTriesMax: 10,
   /** The secret of a cluster. */
   clusterSecretBytesMin: 32,
   clusterSecretFileBytesMax: 4 * kibibyte,

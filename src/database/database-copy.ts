@@ -13,6 +13,7 @@ import { segmentNames, withReader } from '../log/segment-reader.ts';
 import { type AsideRecords, setAllAside, setAside } from '../log/set-aside.ts';
 import type { Beginning } from '../shared-log/entry-payloads.ts';
 import type { Replica } from '../shared-log/replica.ts';
+import { rowRef } from '../store/row-ref.ts';
 import { Database } from './database.ts';
 import {
   coreOfLog,
@@ -148,6 +149,16 @@ export class DatabaseCopy implements Replica {
   writesBehind(point: LogPoint): readonly LogWrite[] {
     const { places, log } = present(this.#parts, 'what is written is in a log');
     return [...places.writes(point, log.end)];
+  }
+
+  /** All rows of a table, encoded, one after another; `undefined`: there is no such table. */
+  rowsOf(tableName: string): Uint8Array | undefined {
+    const table = this.#parts?.store.tableByName(tableName);
+    if (table === undefined) return undefined;
+    const refs = [...table.scan()].map((ref) => rowRef(ref));
+    const bytes = new Uint8Array(refs.reduce((sum, ref) => sum + table.lengthOf(ref), 0));
+    refs.reduce((at, ref) => at + table.copyRow(ref, bytes, at), 0);
+    return bytes;
   }
 
   async sync(): Promise<void> {

@@ -138,7 +138,11 @@ export class TurnWriter {
       owner.durable(write, offset);
       this.startSync();
     };
-    this.#sync = log.sync().then(done, failed);
+    this.#sync = log.sync().then(done, (error: unknown) => {
+      failed(error);
+      // Who waits for the end of syncs must not wait for this one again.
+      this.#sync = undefined;
+    });
   }
 
   /** Resolves once no sync is in flight, and no segment is being sealed. */

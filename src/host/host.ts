@@ -25,6 +25,7 @@ import { ScheduleControl } from './databases/schedule-control.ts';
 import type { SnapshotControl } from './databases/snapshot-control.ts';
 import type { Canaries } from './deploys/canaries.ts';
 import type { DeployCounts } from './deploys/deploy-counts.ts';
+import { followRegistry } from './follow-registry.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
 import { localLanes } from './lanes/local-lanes.ts';
@@ -52,7 +53,8 @@ import { Listeners } from './registry/listeners.ts';
 import { nameFault, parseTarget } from './registry/names.ts';
 import { openRegistry } from './registry/open-registry.ts';
 import { Quotas } from './registry/quotas.ts';
-import { type RegisteredDatabase, type Registry, registryIdentity } from './registry/registry.ts';
+import { type Registry, registryIdentity } from './registry/registry.ts';
+import type { RegisteredDatabase } from './registry/registry-rows.ts';
 import { noSuchDatabase, resolveTarget } from './registry/resolve-target.ts';
 import { completeBudget } from './seats/budget.ts';
 import { localPlacement } from './seats/local-placement.ts';
@@ -233,7 +235,8 @@ export class Host {
     });
     const { publisher, staged } = publishing;
     await running.startAll(registry.databases, options.startDatabases ?? 'lazily');
-    await staged.settleAtStart();
+    // Another host's publish may be under way: who leads a database settles what is left of it.
+    if (options.cluster === undefined) await staged.settleAtStart();
     const grants = new Grants({ ...options, registry, access, audit });
     const schedules = new ScheduleControl({ access, audit, schedules: known });
     const jobs = new Jobs({ access, clock: options.clock });
@@ -255,17 +258,14 @@ export class Host {
     );
     const metrics = new MetricsHour({ ...options, databases: () => running.handles });
     metrics.start();
+    const kept = { ...publishing, outbound, metrics, ...histories, ledger };
+    followRegistry({ registry, running, env: envStore, quotas, changes, kept });
     const rest = {
       ...{ deploys: publishing.control, canaries: publishing.canaries },
       deployCounts: publishing.counts,
       ...{ schedules, jobs, ...histories, transfer, backups, env, envStore },
-      ...{
-        outbound,
-        sites,
-        changes,
-        metrics,
-        ledger: new LedgerControl(ledger, { access, registry }),
-      },
+      ...{ outbound, sites, changes, metrics },
+      ledger: new LedgerControl(ledger, { access, registry }),
       plans: new PlanControl({ access, running, publisher }),
     };
     return new Host({ registry, running, publisher, access, grants, audit, quotas, ...rest });

@@ -55,6 +55,7 @@ export interface MemberEvents {
    */
   readonly onLost: (end: ReplicatorEnd) => void;
   readonly onResult?: (result: AppendResult) => void;
+  readonly onAcknowledged?: (offset: number) => void;
   readonly warn: (message: string) => void;
 }
 
@@ -377,10 +378,11 @@ export class Member {
   #replicatorOf(term: number, start: StoredEntry): Replicator {
     const { sharedLog, log, me, replica, entryBytesMax, events } = this.#options;
     const { now, pause, waitsForLocalSync } = this.#options;
-    const { onResult, warn } = events;
+    const { onResult, onAcknowledged, warn } = events;
     const replicator: Replicator = new Replicator({
       ...{ sharedLog, log, term, boot: me.boot, entryBytesMax, start, now, pause, warn },
       ...(onResult === undefined ? {} : { onResult }),
+      ...(onAcknowledged === undefined ? {} : { onAcknowledged }),
       point: this.#tail.point,
       localSync: waitsForLocalSync ? () => replica.sync() : undefined,
       onEnd: (end) => this.#ended(replicator, end),

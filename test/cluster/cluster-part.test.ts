@@ -81,15 +81,14 @@ async function follows(): Promise<void> {
 beforeEach(async () => {
   hosts = new ClusterHosts('local');
   [a, b] = [await start('a'), await start('b')];
-  const record = await a.host.publish();
-  shop = record.identity;
-  await b.host.host.replication.follow(record);
+  shop = (await a.host.publish()).identity;
   await follows();
 });
 
 afterEach(async () => {
-  for (const part of parts.splice(0)) await part.close();
+  // As a service ends: what databases have written is acknowledged first.
   await hosts.close();
+  for (const part of parts.splice(0)) await part.close();
 });
 
 function request() {

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Refusal } from '../../src/database/outcome.ts';
-import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
-import { type ClusterHost, ClusterHosts } from '../support/cluster-hosts.ts';
+import { registryIdentity } from '../../src/host/registry/registry.ts';
+import { callerIdentity, type DatabaseIdentity } from '../../src/values/identity-roles.ts';
+import { ada, type ClusterHost, ClusterHosts } from '../support/cluster-hosts.ts';
+import { shopModule } from '../support/shop-module.ts';
 
 const isLeader = ({ kind }: { readonly kind: string }) => kind === 'leader';
 
@@ -29,7 +31,6 @@ describe.each(['local', 'worker'] as const)('two hosts of a cluster (%s)', (plac
     b = await cluster.start('b');
     const record = await a.publish();
     shop = record.identity;
-    await b.host.replication.follow(record);
   });
   afterEach(() => {
     isOver = true;
@@ -64,6 +65,82 @@ describe.each(['local', 'worker'] as const)('two hosts of a cluster (%s)', (plac
         leader: { name: 'a', address: 'a.test:3001', host: (97).toString(16).padStart(32, '0') },
       },
     });
+  });
+
+  it('[replication 7.2] know the same databases, which the leader of their registry changes', async () => {
+    await isFollowing(b, a);
+    expect(b.host.resolve('shop')).toBe(shop);
+    await a.host.addName(ada, 'shop', 'store');
+    await expect.poll(() => b.host.namesOf(shop)).toEqual(['shop', 'store']);
+    // Another host asks for it, and has it when that is done.
+    await b.host.addName(ada, 'shop', 'third');
+    expect(b.host.namesOf(shop)).toEqual(['shop', 'store', 'third']);
+    expect(a.host.namesOf(shop)).toEqual(['shop', 'store', 'third']);
+    await b.host.remove(ada, 'shop');
+    expect(await codeOf(b.items(shop))).toBe('database.unknown');
+    await expect.poll(() => codeOf(a.items(shop))).toBe('database.unknown');
+    await expect.poll(() => cluster.entryCountOf(shop, 1)).toBe(0);
+  });
+
+  it('[replication 7.2, 9.10] create databases where they are asked, at once, one of a name', async () => {
+    expect(a.role(registryIdentity).kind).toBe('leader');
+    const both = await Promise.allSettled([a.publish('twice'), b.publish('twice')]);
+    const made = both.flatMap((one) => (one.status === 'fulfilled' ? [one.value.identity] : []));
+    expect(new Set(made).size).toBe(1);
+    const other = (await b.publish('other')).identity;
+    expect(b.role(other)).toMatchObject({ kind: 'leader', term: 1 });
+    await b.add(other, 'one');
+    await a.until(other, (role) => role.kind === 'follower' && role.isAtEnd);
+    expect(a.host.resolve('twice')).toBe(b.host.resolve('twice'));
+  });
+
+  it('[replication 7.2] do not repeat a change of the registry whose answer was lost', async () => {
+    await isFollowing(b, a);
+    cluster.lostAnswersTo.add('b');
+    expect(await codeOf(b.host.addName(ada, 'shop', 'store'))).toBe('database.lost');
+    await expect.poll(() => b.host.namesOf(shop)).toEqual(['shop', 'store']);
+  });
+
+  it('[replication 7.2] decide again when another host has changed the registry meanwhile', async () => {
+    await isFollowing(b, a);
+    const names = Array.from({ length: 12 }, (_, at) => `name${at}`);
+    const adding = names.map((name, at) => (at % 2 === 0 ? a : b).host.addName(ada, 'shop', name));
+    const same = [a, b].map((host) => codeOf(host.host.addName(ada, 'shop', 'same')));
+    await Promise.all(adding);
+    expect((await Promise.all(same)).sort()).toEqual(['done', 'name.taken']);
+    expect(new Set(b.host.namesOf(shop))).toEqual(new Set(['shop', 'same', ...names]));
+  });
+
+  it('[replication 7.3] take a role away everywhere before that is answered', async () => {
+    const bob = callerIdentity(0xb0bn);
+    const record = a.host.registered('shop');
+    await b.host.grants.grant(ada, record, bob, 'reader');
+    await expect.poll(() => a.host.grants.list(ada, record)).toHaveLength(1);
+    const lost: string[] = [];
+    b.host.grants.onLoss(({ kind }) => lost.push(kind));
+    await a.host.grants.revoke(ada, record, bob);
+    expect(b.host.grants.list(ada, record)).toEqual([]);
+    expect(lost).toEqual(['role']);
+  });
+
+  it('[replication 7.2] change the registry at its next leader', async () => {
+    await isFollowing(b, a);
+    cluster.engine.cut('a');
+    cluster.gone.add(a.lead.boot);
+    for (const database of [shop, registryIdentity]) b.host.replication.wake(database);
+    await b.host.addName(ada, 'shop', 'store');
+    expect(b.role(registryIdentity)).toMatchObject({ kind: 'leader', term: 2 });
+    expect(b.host.namesOf(shop)).toEqual(['shop', 'store']);
+    const { identity } = await b.publish('another');
+    expect(await b.items(identity)).toEqual(['made by init']);
+  });
+
+  it('[replication 9.10] leave nothing of a database that was not created', async () => {
+    const text = shopModule().replace("text: 'made by init' });", "text: '' }); throw 1;");
+    expect(await codeOf(a.publish('bad', text))).toBe('init.failed');
+    const { identity } = await a.publish('bad');
+    expect(await a.items(identity)).toEqual(['made by init']);
+    await b.until(identity, (role) => role.kind === 'follower' && role.isAtEnd);
   });
 
   it('[replication 5.7] go on at the other one when the leader is gone, and lose nothing', async () => {

@@ -5,15 +5,16 @@ import { performance } from 'node:perf_hooks';
 import { Host } from '../../src/host/host.ts';
 import type { HostOptions } from '../../src/host/host-options.ts';
 import type { HostCaller } from '../../src/host/registry/host-caller.ts';
-import type { RegisteredDatabase } from '../../src/host/registry/registry.ts';
+import type { RegisteredDatabase } from '../../src/host/registry/registry-rows.ts';
 import type { DatabaseRole } from '../../src/host/replication/database-role.ts';
+import type { RegistryAnswer, RegistryChange } from '../../src/host/replication/registry-change.ts';
 import { SupervisedDatabase } from '../../src/host/supervision/supervised-database.ts';
 import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
 import { limits } from '../../src/limits.ts';
 import type { ReportLine } from '../../src/node/report-line.ts';
 import type { Lead } from '../../src/shared-log/entry-payloads.ts';
 import { type BootId, bootId, hostId } from '../../src/shared-log/host-ids.ts';
-import { clusterId } from '../../src/shared-log/log-name.ts';
+import { clusterId, logName } from '../../src/shared-log/log-name.ts';
 import { MemoryEngine } from '../../src/shared-log/memory-engine.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import { callerIdentity, type DatabaseIdentity } from '../../src/values/identity-roles.ts';
@@ -39,6 +40,8 @@ export class ClusterHosts {
   readonly #hosts = new Set<ClusterHost>();
   /** Boots that are known to be gone, as a connection that is refused shows it. */
   readonly gone = new Set<BootId>();
+  /** Names of hosts that are not told what became of their changes of the registry. */
+  readonly lostAnswersTo = new Set<string>();
   readonly #placement: 'local' | 'worker';
   #boots = 0n;
 
@@ -51,6 +54,31 @@ export class ClusterHosts {
     await host.open(path.join(this.#root, name), { placement: this.#placement, ...more });
     this.#hosts.add(host);
     return host;
+  }
+
+  /** What a link between hosts does: the answer gets lost where one of them is cut off. */
+  async changeRegistry(
+    from: ClusterHost,
+    { boot }: Lead,
+    change: RegistryChange,
+  ): Promise<RegistryAnswer> {
+    const leader = [...this.#hosts].find(({ lead }) => lead.boot === boot);
+    if (leader === undefined || this.gone.has(boot)) return { kind: 'notLeader' };
+    const answer = await leader.host.replication.changeRegistry(change);
+    if (this.lostAnswersTo.has(from.name)) throw new Error('the connection was cut');
+    return answer;
+  }
+
+  /** Entries of a database in the engine. */
+  async entryCountOf(database: DatabaseIdentity, generation: number): Promise<number> {
+    const log = logName(clusterId(7n), database, generation);
+    const { sharedReadBytesMax } = limits;
+    return (await this.engine.connect('test').read(log, 0, sharedReadBytesMax)).entries.length;
+  }
+
+  async untilCopied(offset: number): Promise<void> {
+    const living = [...this.#hosts].filter(({ lead }) => !this.gone.has(lead.boot));
+    await Promise.all(living.map(({ host }) => host.replication.untilRegistry(offset)));
   }
 
   async close(): Promise<void> {
@@ -109,6 +137,8 @@ export class ClusterHost {
             skewMillis: 0,
             isCandidate: true,
           }),
+          changeRegistry: (leader, change) => this.#cluster.changeRegistry(this, leader, change),
+          untilCopied: (offset) => this.#cluster.untilCopied(offset),
           onRole: () => {
             for (const listener of this.#listeners) listener();
           },
@@ -119,9 +149,9 @@ export class ClusterHost {
   }
 
   /** Publishes the module of the tests; this host leads it. */
-  async publish(target = 'shop'): Promise<RegisteredDatabase> {
+  async publish(target = 'shop', text = shopModule()): Promise<RegisteredDatabase> {
     await this.host.publish({
-      ...{ caller: ada, target, program: await buildText(shopModule()), clear: false },
+      ...{ caller: ada, target, program: await buildText(text), clear: false },
       ...{ policy: 'compatible', token: undefined, confirmMillis: 5_000 },
     });
     const { handle: _, ...record } = this.host.registered(target);

@@ -134,7 +134,7 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     feeds: ['seats'],
     supervision: ['ledger', 'linking', 'replication', 'seats', 'feeds'],
     metrics: ['supervision'],
-    registry: ['ledger', 'linking', 'seats', 'supervision'],
+    registry: ['ledger', 'linking', 'replication', 'seats', 'supervision'],
     databases: ['ledger', 'linking', 'replication', 'seats', 'supervision', 'registry'],
     transfer: ['spawner', 'supervision', 'registry'],
     sites: ['workers'],

@@ -7,12 +7,8 @@ import type { LogPlace } from '../../log/log-options.ts';
 import { bigintToHex } from '../../values/hex.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseFiles } from '../registry/database-files.ts';
-import {
-  type RegisteredDatabase,
-  type Registry,
-  registryIdentity,
-  registryOwner,
-} from '../registry/registry.ts';
+import { type Registry, registryIdentity, registryOwner } from '../registry/registry.ts';
+import type { RegisteredDatabase } from '../registry/registry-rows.ts';
 
 /** What a backup keeps of a database beside its log. `program`: hash of the one that serves. */
 export function recordOf(

@@ -13,7 +13,8 @@ import type { Access } from '../registry/access.ts';
 import type { AuditLog } from '../registry/audit-log.ts';
 import type { DatabaseFiles } from '../registry/database-files.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
-import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
+import { type Registry, registryIdentity } from '../registry/registry.ts';
+import type { RegisteredDatabase } from '../registry/registry-rows.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
 import {
   filesBesideLog,

@@ -29,12 +29,8 @@ import type { HostCaller } from '../registry/host-caller.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import { nameFault, parseTarget } from '../registry/names.ts';
 import type { Quotas } from '../registry/quotas.ts';
-import {
-  type RegisteredDatabase,
-  type RegisteredName,
-  type Registry,
-  registryIdentity,
-} from '../registry/registry.ts';
+import { type Registry, registryIdentity } from '../registry/registry.ts';
+import type { RegisteredDatabase, RegisteredName } from '../registry/registry-rows.ts';
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
 import type { RepositorySettings } from './backup-messages.ts';

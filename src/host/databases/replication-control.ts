@@ -1,8 +1,9 @@
 import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
-import type { RegisteredDatabase, Registry } from '../registry/registry.ts';
+import { type Registry, registryIdentity } from '../registry/registry.ts';
 import type { DatabaseRole } from '../replication/database-role.ts';
 import { notLeaderRefusal } from '../replication/not-leader.ts';
+import type { RegistryAnswer, RegistryChange } from '../replication/registry-change.ts';
 import type { RunningDatabases } from './running-databases.ts';
 
 export interface ReplicationOptions {
@@ -20,13 +21,34 @@ export class ReplicationControl {
     this.#running = running;
   }
 
+  /** Also of the registry. */
   roleOf(database: DatabaseIdentity): DatabaseRole {
+    if (database === registryIdentity) return this.#registry.role;
     return this.#running.roleOf(database);
   }
 
   /** Has it look at its shared log at once: its leader may be gone, or somebody has written. */
   wake(database: DatabaseIdentity): void {
+    if (database === registryIdentity) this.#registry.wake();
     this.#running.find(database)?.handle.member.look();
+  }
+
+  /** Makes a change of the registry that another host has decided on; this one leads it. */
+  changeRegistry(change: RegistryChange): Promise<RegistryAnswer> {
+    return this.#registry.changeFor(change);
+  }
+
+  /** The offset of the last change of the registry that this host's look-ups know of. */
+  get registryOffset(): number {
+    return this.#registry.offset;
+  }
+
+  /**
+   * Resolves to true when this host's look-ups know of all changes of the registry up to `offset`,
+   * and to false if that takes longer than `millisMax`.
+   */
+  untilRegistry(offset: number, millisMax?: number): Promise<boolean> {
+    return this.#registry.untilOffset(offset, millisMax);
   }
 
   /**
@@ -37,26 +59,5 @@ export class ReplicationControl {
     const running = this.#running.find(database);
     if (running === undefined) throw notLeaderRefusal(undefined);
     await running.handle.member.handOver(to);
-  }
-
-  /** Takes in a database that another host has created; does nothing if it is there already. */
-  follow(database: RegisteredDatabase): Promise<void> {
-    return this.#registry.exclusively(async () => {
-      const { identity, generation } = database;
-      const known = this.#registry.database(identity);
-      if (known?.generation === generation) return;
-      const directory = await this.#running.makeLogDirectory(identity, generation);
-      await this.#registry.putDatabase(database);
-      await this.#running.follow(database, directory);
-    });
-  }
-
-  /** Lets go of a database that the cluster has no more, with its files. */
-  forget(identity: DatabaseIdentity): Promise<void> {
-    return this.#registry.exclusively(async () => {
-      if (this.#registry.database(identity) === undefined) return;
-      await this.#registry.removeDatabase(identity);
-      await this.#running.remove(identity);
-    });
   }
 }

@@ -6,6 +6,7 @@ import { FolderSpace, noSpaceText } from '../../node/folder-space.ts';
 import { MemoryModuleLog, type ModuleLog } from '../../node/log-file.ts';
 import type { Report } from '../../node/report-line.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
+import { logName } from '../../shared-log/log-name.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -14,7 +15,7 @@ import type { DatabaseFiles } from '../registry/database-files.ts';
 import type { EnvStore } from '../registry/env-store.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { Measured } from '../registry/quotas.ts';
-import type { RegisteredDatabase } from '../registry/registry.ts';
+import type { RegisteredDatabase } from '../registry/registry-rows.ts';
 import { noSuchDatabase } from '../registry/resolve-target.ts';
 import type { DatabaseRole } from '../replication/database-role.ts';
 import type { HostCluster } from '../replication/host-cluster.ts';
@@ -56,6 +57,7 @@ export interface RunningOptions {
 /** One database of the host, running or trying to. */
 export interface RunningDatabase {
   readonly owner: OwnerIdentity;
+  readonly generation: number;
   readonly handle: SupervisedDatabase;
   readonly log: FollowedLog;
 }
@@ -79,6 +81,9 @@ export class RunningDatabases {
   readonly #logBounds: LogBounds;
   readonly #byIdentity = new Map<DatabaseIdentity, RunningDatabase>();
   readonly #roles = new Map<DatabaseIdentity, DatabaseRole>();
+  /** Those that are being made here, which the registry may name already. */
+  readonly #inMaking = new Set<DatabaseIdentity>();
+  readonly #removals = new Map<DatabaseIdentity, Promise<void>>();
   readonly #marks: SleepMarks;
   readonly #sleepers: Sleepers;
   #firstOpenings: Promise<void> = Promise.resolve();
@@ -168,7 +173,9 @@ export class RunningDatabases {
       const append = (lines: readonly StampedLine[]) => log.append(lines);
       const mode = this.#asleepAtStart(identity, generation) ?? 'closed';
       const handle = this.#supervise({ identity, owner, generation, mode, lines: append });
-      this.#byIdentity.set(identity, { owner, handle, log });
+      this.#byIdentity.set(identity, { owner, generation, handle, log });
+      // What this host lacks comes from the log of the cluster.
+      if (cluster !== undefined) await this.makeLogDirectory(identity, generation);
       const extent = files.logExtent(identity, generation);
       const open = () => handle.started();
       const isNeeded = isCounted(owner) || isSelfActing(schedules.stateOf(identity));
@@ -230,10 +237,30 @@ export class RunningDatabases {
     const log = before?.log ?? this.#openLog(identity);
     const lines = (more: readonly StampedLine[]) => log.append(more);
     const handle = this.#supervise({ identity, owner, generation, mode: 'closed', lines });
-    this.#byIdentity.set(identity, { owner, handle, log });
+    this.#byIdentity.set(identity, { owner, generation, handle, log });
     await before?.handle.close();
     if (directory !== undefined) await files.keepGeneration(identity, generation);
     handle.open();
+  }
+
+  /**
+   * Has what the registry of the cluster names, and nothing else; returns those that are others
+   * now. What is made here is left to its maker.
+   */
+  async reconcile(databases: Iterable<RegisteredDatabase>): Promise<ReconciledDatabases> {
+    const known = new Map([...databases].map((database) => [database.identity, database]));
+    const removed = [...this.#byIdentity.keys()].filter((identity) => !known.has(identity));
+    await Promise.all(removed.map((identity) => this.remove(identity)));
+    const followed: DatabaseIdentity[] = [];
+    for (const [identity, database] of known) {
+      const running = this.find(identity);
+      const isHere = running?.generation === database.generation;
+      if (isHere) await running.handle.member.renew();
+      if (isHere || this.#inMaking.has(identity)) continue;
+      await this.follow(database, await this.makeLogDirectory(identity, database.generation));
+      followed.push(identity);
+    }
+    return { removed, followed };
   }
 
   /** This host's part in a database of its cluster. */
@@ -253,11 +280,13 @@ export class RunningDatabases {
       lines.push(...more.slice(0, Math.max(0, creationLinesMax - lines.length)));
     };
     const handle = this.#supervise({ ...supervision, lines: (more) => sink(more) });
+    this.#inMaking.add(identity);
     try {
       handle.open();
       await handle.started();
     } catch (error) {
       // A creation that has failed is final; what was to be opened would be tried again.
+      this.#inMaking.delete(identity);
       if (supervision.isSilent === true) await handle.close();
       await this.#drop(identity, generation);
       throw error;
@@ -280,29 +309,48 @@ export class RunningDatabases {
     const log = before?.log ?? this.#openLog(identity);
     if (!keepsLog) log.reset();
     log.append(lines);
-    this.#byIdentity.set(identity, { owner, handle, log });
+    this.#byIdentity.set(identity, { owner, generation, handle, log });
+    this.#inMaking.delete(identity);
     // They may have changed since it was created.
     handle.renewEnv();
     this.#sleepers.forget(identity);
     this.#sleepers.opens(identity);
     await before?.handle.close();
+    if (before !== undefined && before.generation !== generation)
+      this.#dropShared(identity, before);
     await files.keepGeneration(identity, generation);
   }
 
   /** Ends a created database that will not be installed. */
   async discard({ identity, generation, handle }: NewDatabase): Promise<void> {
+    this.#inMaking.delete(identity);
     await handle.close();
     await this.#drop(identity, generation);
   }
 
-  /** Ends a database and removes its files. */
-  async remove(identity: DatabaseIdentity): Promise<void> {
-    const { handle, log } = this.entry(identity);
+  /** Ends a database and removes its files, if it is there. */
+  remove(identity: DatabaseIdentity): Promise<void> {
+    const running = this.find(identity);
+    const removal = this.#removals.get(identity) ?? Promise.resolve();
+    if (running === undefined) return removal;
+    const next = removal.then(() => this.#remove(identity, running));
+    this.#removals.set(identity, next);
+    return next.finally(() => {
+      if (this.#removals.get(identity) === next) this.#removals.delete(identity);
+    });
+  }
+
+  async #remove(
+    identity: DatabaseIdentity,
+    { handle, log, generation }: RunningDatabase,
+  ): Promise<void> {
+    if (this.find(identity)?.handle !== handle) return;
     this.#byIdentity.delete(identity);
     log.close();
     this.#roles.delete(identity);
     // Who waits for it is answered like those who come later.
     await handle.close(undefined, noSuchDatabase);
+    this.#dropShared(identity, { generation });
     this.#sleepers.forget(identity);
     await this.#marks.remove(identity);
     // It is gone; its files may be in use for a moment.
@@ -367,6 +415,19 @@ export class RunningDatabases {
     const { files } = this.#options;
     if (this.#byIdentity.has(identity)) await files.removeGeneration(identity, generation);
     else await files.removeDatabase(identity);
+  }
+
+  /** The cluster's log of a generation that is no more; every host that knows removes it. */
+  #dropShared(
+    identity: DatabaseIdentity,
+    { generation }: Pick<RunningDatabase, 'generation'>,
+  ): void {
+    const { cluster } = this.#options;
+    if (cluster === undefined) return;
+    const log = logName(cluster.cluster, identity, generation);
+    cluster.sharedLog.remove(log).catch((error: unknown) => {
+      this.#complain(identity, `its log in the engine stays: ${String(error)}`);
+    });
   }
 
   #supervise(supervision: Supervision): SupervisedDatabase {
@@ -450,10 +511,17 @@ export class RunningDatabases {
 
   /** The registry may not know it yet: a crash came between an update and the note of it. */
   #noteSchedules(identity: DatabaseIdentity, definition: ModuleDefinition): void {
+    // Those of a cluster are always open, and the registry may be another host's to change.
+    if (this.#options.cluster !== undefined) return;
     this.#options.schedules.note(identity, definition).catch((error: unknown) => {
       this.#complain(identity, `it is not known whether it has schedules: ${String(error)}`);
     });
   }
+}
+
+export interface ReconciledDatabases {
+  readonly removed: readonly DatabaseIdentity[];
+  readonly followed: readonly DatabaseIdentity[];
 }
 
 interface Supervision {

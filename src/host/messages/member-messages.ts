@@ -45,6 +45,8 @@ export type MemberAsk =
   | { readonly kind: 'stop'; readonly of: number }
   | { readonly kind: 'confirm'; readonly seq: number }
   | { readonly kind: 'create'; readonly bytes: Uint8Array }
+  /** Of a log that it has created itself, and does not serve. */
+  | { readonly kind: 'remove' }
   | { readonly kind: 'elsewhere' };
 
 /** Gateway to actor. */
@@ -63,5 +65,6 @@ export type MemberReply =
       readonly kind: 'create';
       readonly result: 'created' | 'exists' | 'unknown';
     }
+  | { readonly kind: 'remove' }
   | { readonly kind: 'elsewhere'; readonly ends: readonly LogPoint[] }
   | { readonly kind: 'failed'; readonly message: string };

@@ -23,7 +23,8 @@ import { identityFromHex } from '../../values/identity.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 import { DatabaseFiles, RegistryError } from '../registry/database-files.ts';
 import { openRegistryCopy, type RegistryOptions } from '../registry/open-registry.ts';
-import { type RegisteredDatabase, registryIdentity } from '../registry/registry.ts';
+import { registryIdentity } from '../registry/registry.ts';
+import type { RegisteredDatabase } from '../registry/registry-rows.ts';
 
 /** One log of a data folder, and the result of checking it. */
 export interface VerifiedLog {

@@ -32,7 +32,8 @@ import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { Listeners } from '../registry/listeners.ts';
 import { parseTarget } from '../registry/names.ts';
 import type { Quotas } from '../registry/quotas.ts';
-import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
+import { type Registry, registryIdentity } from '../registry/registry.ts';
+import type { RegisteredDatabase } from '../registry/registry-rows.ts';
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import type { StagedSite, StaticChoice } from '../sites/site.ts';
 import type { Sites } from '../sites/sites.ts';
@@ -175,7 +176,7 @@ export class Publisher {
   }
 
   async remove(caller: HostCaller, identity: DatabaseIdentity): Promise<void> {
-    const { registry, running, sites } = this.#options;
+    const { registry, running } = this.#options;
     await this.inTurn(identity, async () => {
       const record = registry.database(identity);
       if (record === undefined) return;
@@ -185,13 +186,19 @@ export class Publisher {
         throw refusal('database.locked', text);
       }
       await registry.exclusively(() => registry.removeDatabase(identity));
-      sites.forget(identity);
-      this.#options.deploys.forget(identity);
-      this.#options.counts.forget(identity);
-      this.#options.env.forget(identity);
+      this.forget(identity);
       await running.remove(identity);
       await this.#note('delete database', { caller }, identity);
     });
+  }
+
+  /** Lets go of what is known of a database that was removed. */
+  forget(identity: DatabaseIdentity): void {
+    const { sites, deploys, counts, env } = this.#options;
+    sites.forget(identity);
+    deploys.forget(identity);
+    counts.forget(identity);
+    env.forget(identity);
   }
 
   /** Resolves when nothing is being published any more. */

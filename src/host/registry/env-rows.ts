@@ -26,8 +26,10 @@ export class EnvRows {
     this.#call = call;
   }
 
-  /** Takes in the rows of both tables. */
+  /** Takes in the rows of both tables, in place of those that it has. */
   read(live: readonly (readonly Value[])[], staged: readonly (readonly Value[])[]): void {
+    this.#live.clear();
+    this.#staged.clear();
     for (const row of live) this.#change(databaseOf(row), { removed: [], added: [envRowOf(row)] });
     for (const row of staged) {
       const database = databaseOf(row);

@@ -55,6 +55,8 @@ export class EnvStore {
   readonly #replaced = new Map<DatabaseIdentity, StagedEnv>();
   /** The registry's log never shrinks, so nobody may write to it without end. */
   readonly #allowances = new Map<DatabaseIdentity, Allowance>();
+  /** What of each database was announced last; only in a cluster. */
+  readonly #seen = new Map<DatabaseIdentity, string>();
   #changeCount = 0;
   #lastVersion = 0n;
 
@@ -258,6 +260,23 @@ export class EnvStore {
     this.#plain.delete(database);
     this.#replaced.delete(database);
     this.#allowances.delete(database);
+  }
+
+  /** Another host of the cluster has changed the registry: who follows reads what is set now. */
+  async copied(): Promise<void> {
+    for (const database of this.databases) this.#seen.set(database, this.#seen.get(database) ?? '');
+    for (const [database, before] of [...this.#seen]) {
+      const staged = this.stagedOf(database);
+      const rows = [...this.#rows.of(database), ...(staged?.rows ?? [])];
+      const seals = rows.map(({ value }) => ('sealed' in value ? value.sealed.by : ''));
+      const shown = rows.map(({ name, version }, at) => `${name} ${version} ${seals[at]}`);
+      const now = [staged?.program, staged?.generation, ...shown].join();
+      if (now === before) continue;
+      if (rows.length === 0) this.#seen.delete(database);
+      else this.#seen.set(database, now);
+      this.#plain.delete(database);
+      await this.announce(database);
+    }
   }
 
   /**

@@ -5,13 +5,14 @@ import { Refusal } from '../../database/outcome.ts';
 import type { Role } from '../../database/rights.ts';
 import { limits } from '../../limits.ts';
 import { identityToHex } from '../../values/identity.ts';
-import type { CallerIdentity, DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { Access } from './access.ts';
 import type { AuditAction, AuditLog, AuditNote } from './audit-log.ts';
 import type { DatabaseRecord } from './database-record.ts';
 import type { HostCaller } from './host-caller.ts';
 import { Listeners } from './listeners.ts';
-import type { Grant, IssuedToken, Registry } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { Grant, IssuedToken, Loss } from './registry-rows.ts';
 
 export interface GrantsOptions {
   readonly registry: Registry;
@@ -29,14 +30,7 @@ export interface TokenToIssue {
   readonly expiresAt: number | undefined;
 }
 
-/** Whom a change that takes rights away concerns. */
-export type Loss =
-  | { readonly kind: 'token'; readonly id: string }
-  | {
-      readonly kind: 'role';
-      readonly database: DatabaseIdentity;
-      readonly identity: CallerIdentity;
-    };
+export type { Loss } from './registry-rows.ts';
 
 /** Manages what the owner of a database gives to others: roles, and limited tokens. */
 export class Grants {
@@ -45,6 +39,7 @@ export class Grants {
 
   constructor(options: GrantsOptions) {
     this.#options = options;
+    options.registry.onLoss((loss) => this.#losses.tell(loss));
   }
 
   /**

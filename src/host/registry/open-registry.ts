@@ -13,6 +13,7 @@ import { MemoryDisk } from '../../node/memory-disk.ts';
 import type { Report } from '../../node/report-line.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import { programHash } from '../linking/program-hash.ts';
+import type { HostCluster } from '../replication/host-cluster.ts';
 import { HistoryDesk } from '../seats/history-desk.ts';
 import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
 import { LocalSeat } from '../seats/local-seat.ts';
@@ -22,6 +23,7 @@ import { SupervisedDatabase } from '../supervision/supervised-database.ts';
 import { type DatabaseFiles, RegistryError } from './database-files.ts';
 import { isOfLaterVersion } from './look-at-registry.ts';
 import { Registry, registryIdentity, registryOwner } from './registry.ts';
+import { RegistryCopy } from './registry-copy.ts';
 import { RegistryRunner, registryProgram } from './registry-module.ts';
 
 /** Time for an older registry to add its new tables. */
@@ -42,6 +44,8 @@ export interface RegistryOptions {
   readonly writer?: WriterPlace | undefined;
   /** Absent: its log is kept whole, and read whole by the next opening. */
   readonly keeping?: RegistryKeeping | undefined;
+  /** The cluster whose registry it is; absent: that of this host alone. */
+  readonly cluster?: HostCluster | undefined;
 }
 
 /**
@@ -58,17 +62,23 @@ export async function openRegistry(
     await options.keeping?.close();
     throw laterVersionError(files.registry);
   }
-  const database = registryDatabase(options, files, program, disk);
+  const copy = options.cluster && copyFor(options.cluster, options);
+  const database = registryDatabase(options, files, program, disk, copy);
   try {
     await database.started();
-    // A registry of an earlier version lacks tables; the same program does nothing.
-    await database.update(program, { policy: 'compatible', token: undefined }, registryMillisMax);
+    return await Registry.open(database, {
+      ...{ keeping: options.keeping, copy },
+      // A registry of an earlier version lacks tables; the same program does nothing.
+      renew: async () => {
+        const permission = { policy: 'compatible', token: undefined } as const;
+        await database.update(program, permission, registryMillisMax);
+      },
+    });
   } catch (cause) {
     await database.close();
     await options.keeping?.close();
     throw registryError(files.registry, cause);
   }
-  return Registry.open(database, options.keeping);
 }
 
 /**
@@ -131,14 +141,25 @@ function diskOf({ registry }: DatabaseFiles, { writer }: Pick<RegistryOptions, '
   return registry === undefined ? new MemoryDisk() : new MachineDisk(registry, { writer });
 }
 
+function copyFor(cluster: HostCluster, { report }: Pick<RegistryOptions, 'report'>): RegistryCopy {
+  const identity = registryIdentity;
+  const database = { identity, ownerIdentity: registryOwner, generation: 0 };
+  const complain = (problem: string): void => {
+    report({ level: 'error', message: `The registry: ${problem}` });
+  };
+  return new RegistryCopy({ cluster, database, report: complain });
+}
+
 /** Opens the database alone; `program` is used to create it when there is none. */
 export function registryDatabase(
   { clock, entropy, report, writer, keeping }: RegistryOptions,
   files: DatabaseFiles,
   program: ProgramSource,
   disk = diskOf(files, { writer }),
+  copy?: RegistryCopy,
 ): SupervisedDatabase {
   const seat = {
+    member: copy?.place,
     identity: registryIdentity,
     ownerIdentity: registryOwner,
     disk,
@@ -162,7 +183,11 @@ export function registryDatabase(
       identity: registryIdentity,
       clock,
       hash: programHash,
-      takeSeat: (start, events) => new LocalSeat(seat, start, events),
+      takeSeat: (start, events) => {
+        const taken = new LocalSeat(seat, start, events);
+        return copy?.sits(taken) ?? taken;
+      },
+      ...(copy !== undefined && { role: (role) => copy.noteRole(role) }),
       examine: ({ bytes }) => Promise.resolve(bytes),
       lines: () => undefined,
       space: files.registry === undefined ? undefined : new FolderSpace(files.registry),

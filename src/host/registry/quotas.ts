@@ -24,7 +24,8 @@ import {
   type QuotaSubject,
   type QuotaUse,
 } from './quota-limits.ts';
-import type { RegisteredName, Registry } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { RegisteredName } from './registry-rows.ts';
 
 export interface QuotasOptions {
   readonly registry: Registry;

@@ -1,92 +1,66 @@
-import { assert } from '../../assert.ts';
+import { assert, present } from '../../assert.ts';
 import { type Caller, type CallOutcome, Refusal } from '../../database/outcome.ts';
 import { ownerRights, type Role } from '../../database/rights.ts';
-import { BinaryReader } from '../../values/binary-reader.ts';
-import { decoderOf } from '../../values/decode.ts';
 import { encodeValue } from '../../values/encode.ts';
 import {
   asCaller,
   type CallerIdentity,
-  callerIdentity,
   type DatabaseIdentity,
   databaseIdentity,
   type OwnerIdentity,
   ownerIdentity,
 } from '../../values/identity-roles.ts';
 import type { Value } from '../../values/value.ts';
+import type { DatabaseRole } from '../replication/database-role.ts';
+import { notLeaderRefusal } from '../replication/not-leader.ts';
+import type { RegistryAnswer, RegistryChange } from '../replication/registry-change.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
 import { noSchedules, type ScheduleState } from '../supervision/schedule-state.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
-import type { DatabaseRecord } from './database-record.ts';
 import { EnvRows } from './env-rows.ts';
 import { HistoryRows } from './history-rows.ts';
-import { type QuotaSubject, quotaSubject } from './quota-limits.ts';
+import { Listeners } from './listeners.ts';
+import type { QuotaSubject } from './quota-limits.ts';
+import type { RegistryCopy } from './registry-copy.ts';
 import {
   isPast,
   type RegistryReducer,
   registryReducers,
   registryTables,
 } from './registry-module.ts';
-
-/** A database as the registry knows it. */
-export interface RegisteredDatabase extends DatabaseRecord {
-  /** Counts the directories of this database: each reset creates a new one. */
-  readonly generation: number;
-}
-
-export interface RegisteredName {
-  readonly name: string;
-  readonly owner: OwnerIdentity;
-  /** `undefined` when the name was released. A deleted database keeps its names. */
-  readonly database: DatabaseIdentity | undefined;
-}
-
-/** A role that an identity has in a database, besides the rights that everyone has there. */
-export interface Grant {
-  readonly database: DatabaseIdentity;
-  readonly identity: CallerIdentity;
-  readonly role: Role;
-  readonly grantedBy: CallerIdentity;
-  /** Microseconds since the Unix epoch. */
-  readonly grantedMicros: bigint;
-}
-
-/** A limited token that was handed out. */
-export interface IssuedToken {
-  /** The `jti` of the token. */
-  readonly id: string;
-  readonly database: DatabaseIdentity;
-  readonly issuedBy: CallerIdentity;
-  /** The rights of the token, as JSON text. */
-  readonly capability: string;
-  readonly issuedMicros: bigint;
-  /** Microseconds since the Unix epoch; 0: it does not expire. */
-  readonly untilMicros: bigint;
-}
-
-/** A token that is no longer valid. */
-export interface RevokedToken {
-  /**
-   * The `jti` of the token; or `signed:` and the digest of what was signed; from earlier versions
-   * `sha256:` and the digest of the token with its signature.
-   */
-  readonly id: string;
-  /** When it would have expired, microseconds since the Unix epoch; 0: it would not. */
-  readonly untilMicros: bigint;
-  readonly revokedBy: CallerIdentity;
-  readonly revokedMicros: bigint;
-}
-
-/** A quota that an operator set for one identity or database, in place of the configured one. */
-export interface QuotaRow {
-  readonly subject: QuotaSubject;
-  readonly name: string;
-  /** `undefined`: any amount. */
-  readonly amount: number | undefined;
-}
+import {
+  anyAmount,
+  databaseOf,
+  decodedRows,
+  type Grant,
+  grantKey,
+  grantOf,
+  type IssuedToken,
+  issuedTokenOf,
+  type Loss,
+  nameOf,
+  type QuotaRow,
+  quotaKey,
+  quotaOf,
+  type RegisteredDatabase,
+  type RegisteredName,
+  type RegistryTable,
+  type RevokedToken,
+  revokedTokenOf,
+} from './registry-rows.ts';
 
 interface Closing {
   close(): Promise<void>;
+}
+
+/** What a registry is opened with. */
+interface RegistryParts {
+  /** Closed after the database. */
+  readonly keeping?: Closing | undefined;
+  /** Of the registry of a cluster. */
+  readonly copy?: RegistryCopy | undefined;
+  /** Brings its tables to this version, where this host leads it. */
+  readonly renew?: () => Promise<void>;
 }
 
 /** The registry's own database has this identity, which no derivation gives. */
@@ -102,11 +76,12 @@ export const registryOwner = ownerIdentity(registryIdentity);
  */
 export class Registry {
   /** The configuration of databases. */
-  readonly env = new EnvRows((reducer, values) => this.#call(reducer, values));
+  readonly env = new EnvRows((reducer, values) => this.#change(reducer, values));
   /** What owners keep of the history of their databases. */
-  readonly history = new HistoryRows((reducer, values) => this.#call(reducer, values));
+  readonly history = new HistoryRows((reducer, values) => this.#change(reducer, values));
   readonly #handle: DatabaseHandle;
   readonly #keeping: Closing | undefined;
+  readonly #copy: RegistryCopy | undefined;
   #databases: ReadonlyMap<DatabaseIdentity, RegisteredDatabase> = new Map();
   #byOwner: ReadonlyMap<OwnerIdentity, readonly RegisteredDatabase[]> = new Map();
   #names: ReadonlyMap<string, RegisteredName> = new Map();
@@ -121,24 +96,89 @@ export class Registry {
   #quotas = new Map<string, QuotaRow>();
   #schedules = new Map<DatabaseIdentity, ScheduleState>();
   #namesRead: () => Promise<void> = async () => undefined;
+  readonly #losses = new Listeners<Loss>();
   /** The last of the requested changes. */
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(handle: DatabaseHandle, keeping: Closing | undefined) {
+  private constructor(
+    handle: DatabaseHandle,
+    keeping: Closing | undefined,
+    copy: RegistryCopy | undefined,
+  ) {
     this.#handle = handle;
     this.#keeping = keeping;
+    this.#copy = copy;
   }
 
-  /** `keeping` is closed after the database. */
-  static async open(handle: DatabaseHandle, keeping?: Closing): Promise<Registry> {
-    const registry = new Registry(handle, keeping);
-    await registry.#readDatabases();
-    await registry.#readGrants();
-    await registry.#readQuotas();
-    await registry.#readSchedules();
-    registry.env.read(await registry.#rows('env'), await registry.#rows('staged_env'));
-    registry.history.read(await registry.#rows('history_setting'));
+  /** In a cluster it resolves when this host leads it, or has read what another one did. */
+  static async open(handle: DatabaseHandle, parts: RegistryParts = {}): Promise<Registry> {
+    const { keeping, copy, renew = async () => undefined } = parts;
+    const registry = new Registry(handle, keeping, copy);
+    const read = async (): Promise<void> => {
+      if (copy === undefined || copy.leads) await renew();
+      // Who knows less than that has to decide again.
+      if (copy?.leads === true) copy.noteChange(handle.statistics().offset);
+      await registry.#readAll();
+    };
+    if (copy === undefined) await read();
+    else await copy.begin(read);
     return registry;
+  }
+
+  async #readAll(): Promise<void> {
+    const rowsOf = this.#reader();
+    await this.#readDatabases(rowsOf);
+    await this.#readGrants(rowsOf);
+    await this.#readQuotas(rowsOf);
+    await this.#readSchedules(rowsOf);
+    this.env.read(await rowsOf('env'), await rowsOf('staged_env'));
+    this.history.read(await rowsOf('history_setting'));
+  }
+
+  /** Has `changed` called after another host has changed it, as far as this one has that. */
+  onCopied(changed: () => Promise<void>): void {
+    this.#copy?.onChange(changed);
+  }
+
+  /** Has `lost` called with each role and token that another host took away. */
+  onLoss(lost: (loss: Loss) => void): void {
+    this.#losses.add(lost);
+  }
+
+  /** This host's part in it, in a cluster. */
+  get role(): DatabaseRole {
+    return this.#copy?.role ?? { kind: 'opening' };
+  }
+
+  /** Has it look at its shared log at once. */
+  wake(): void {
+    this.#copy?.wake();
+  }
+
+  /** Offset of the last change that this host's look-ups know of, in a cluster. */
+  get offset(): number {
+    return this.#copy?.offset ?? 0;
+  }
+
+  /** Resolves to true when look-ups know of all changes up to `offset`; false: it took long. */
+  async untilOffset(offset: number, millisMax?: number): Promise<boolean> {
+    return this.#copy === undefined || (await this.#copy.untilShown(offset, millisMax));
+  }
+
+  /** Makes a change that another host of the cluster has decided on. */
+  async changeFor(change: RegistryChange): Promise<RegistryAnswer> {
+    const copy = this.#copy;
+    if (copy === undefined || !isReducer(change.reducer)) return { kind: 'notLeader' };
+    const { reducer, args } = change;
+    const changed = this.exclusively(async (): Promise<RegistryAnswer> => {
+      const refused = copy.whyNot(change);
+      if (refused !== undefined) return refused;
+      const offset = await this.#callHere(reducer, args);
+      copy.noteChange(offset);
+      await copy.changedForOther(() => this.#readAll());
+      return { kind: 'done', offset };
+    });
+    return changed.catch(answerOf);
   }
 
   /** The database that it is kept in. */
@@ -235,13 +275,14 @@ export class Registry {
 
   /** Removes the database, with the roles in it and the tokens for it. */
   async removeDatabase(identity: DatabaseIdentity): Promise<void> {
-    await this.#call('remove_database', [identity]);
+    const offset = await this.#call('remove_database', [identity]);
     await this.#readDatabases();
     await this.#readGrants();
     await this.#readQuotas();
     this.#schedules.delete(identity);
     this.env.forget(identity);
     this.history.forget(identity);
+    await this.#copy?.untilEverywhere(offset);
   }
 
   async putName(name: string, owner: OwnerIdentity, database: DatabaseIdentity): Promise<void> {
@@ -262,14 +303,19 @@ export class Registry {
   async putGrant(grant: Grant): Promise<void> {
     const { database, identity, role, grantedBy, grantedMicros } = grant;
     const key = grantKey(database, identity);
-    await this.#call('put_grant', [key, database, identity, role, grantedBy, grantedMicros]);
+    const values = [key, database, identity, role, grantedBy, grantedMicros];
+    const offset = await this.#call('put_grant', values);
+    const isOther = this.#grants.has(key);
     this.#grants.set(key, grant);
+    // It may have taken rights away.
+    if (isOther) await this.#copy?.untilEverywhere(offset);
   }
 
   async removeGrant(database: DatabaseIdentity, identity: CallerIdentity): Promise<void> {
     const key = grantKey(database, identity);
-    await this.#call('remove_grant', [key]);
+    const offset = await this.#call('remove_grant', [key]);
     this.#grants.delete(key);
+    await this.#copy?.untilEverywhere(offset);
   }
 
   /** Adds the token, and forgets what has expired since. */
@@ -285,9 +331,11 @@ export class Registry {
   async revokeToken(token: RevokedToken): Promise<void> {
     const { id, untilMicros, revokedBy, revokedMicros } = token;
     await this.#forgetExpired(revokedMicros);
-    await this.#call('put_revoked_token', [id, untilMicros, revokedBy, revokedMicros]);
+    const values = [id, untilMicros, revokedBy, revokedMicros];
+    const offset = await this.#call('put_revoked_token', values);
     this.#issuedTokens.delete(id);
     this.#revokedTokens.set(id, token);
+    await this.#copy?.untilEverywhere(offset);
   }
 
   /**
@@ -337,7 +385,8 @@ export class Registry {
 
   /** Runs `work`, which checks and changes, while no other `work` runs. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#last.then(work);
+    const copy = this.#copy;
+    const result = this.#last.then(copy === undefined ? work : () => copy.exclusively(work));
     this.#last = result.catch(() => undefined);
     return result;
   }
@@ -356,28 +405,38 @@ export class Registry {
     for (const [at, tokens] of over.entries()) for (const { id } of tokens) kinds[at]?.delete(id);
   }
 
-  async #call(reducer: RegistryReducer, values: readonly Value[]): Promise<void> {
-    const outcome = await this.#outcomeOf(reducer, values).catch(refuseForRegistry);
-    if (outcome.kind === 'committed') return;
+  async #change(reducer: RegistryReducer, values: readonly Value[]): Promise<void> {
+    await this.#call(reducer, values);
+  }
+
+  /** Returns the offset of the change. */
+  async #call(reducer: RegistryReducer, values: readonly Value[]): Promise<number> {
+    const args = encodeValue(registryReducers[reducer], values);
+    const here = () => this.#callHere(reducer, args);
+    return this.#copy === undefined ? here() : this.#copy.change({ reducer, args }, here);
+  }
+
+  async #callHere(reducer: RegistryReducer, args: Uint8Array): Promise<number> {
+    const outcome = await this.#outcomeOf(reducer, args).catch(refuseForRegistry);
+    if (outcome.kind === 'committed') return outcome.offset;
     const message = `The registry of the service could not be changed: ${outcome.error.code}`;
     throw new Refusal({ code: 'database.broken', message });
   }
 
-  async #outcomeOf(reducer: RegistryReducer, values: readonly Value[]): Promise<CallOutcome> {
+  async #outcomeOf(reducer: RegistryReducer, args: Uint8Array): Promise<CallOutcome> {
     const { schemaVersion } = await this.#handle.describe();
     return this.#handle.call({
       caller: registryCaller,
       connection: temporaryConnection(),
-      reducer,
-      args: encodeValue(registryReducers[reducer], values),
-      schemaVersion,
+      ...{ reducer, args, schemaVersion },
       confirmed: true,
     });
   }
 
-  async #readDatabases(): Promise<void> {
-    const databases = await this.#rows('database');
-    const names = await this.#rows('name');
+  async #readDatabases(rowsOf = this.#changedRows()): Promise<void> {
+    if (rowsOf === undefined) return;
+    const databases = await rowsOf('database');
+    const names = await rowsOf('name');
     this.#databases = new Map(databases.map(databaseOf).map((one) => [one.identity, one]));
     this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
     this.#namesByDatabase = groupedBy(this.#names.values(), ({ database }) => database);
@@ -386,26 +445,37 @@ export class Registry {
     await this.#namesRead();
   }
 
-  async #readGrants(): Promise<void> {
-    const grants = await this.#rows('grant');
-    const issued = await this.#rows('issued_token');
-    const revoked = await this.#rows('revoked_token');
+  async #readGrants(rowsOf = this.#changedRows()): Promise<void> {
+    if (rowsOf === undefined) return;
+    const grants = await rowsOf('grant');
+    const issued = await rowsOf('issued_token');
+    const revoked = await rowsOf('revoked_token');
+    const before = this.#grants;
+    const wereRevoked = this.#revokedTokens;
     this.#grants = new Map(grants.map((row) => [row[0] as string, grantOf(row)]));
     this.#issuedTokens = new Map(issued.map((row) => [row[0] as string, issuedTokenOf(row)]));
     this.#revokedTokens = new Map(revoked.map((row) => [row[0] as string, revokedTokenOf(row)]));
+    for (const [key, { database, identity, role }] of before) {
+      if (this.#grants.get(key)?.role === role) continue;
+      this.#losses.tell({ kind: 'role', database, identity });
+    }
+    for (const id of this.#revokedTokens.keys()) {
+      if (!wereRevoked.has(id)) this.#losses.tell({ kind: 'token', id });
+    }
   }
 
-  async #readQuotas(): Promise<void> {
-    const origins = await this.#rows('origin');
-    const quotas = await this.#rows('quota');
+  async #readQuotas(rowsOf = this.#changedRows()): Promise<void> {
+    if (rowsOf === undefined) return;
+    const origins = await rowsOf('origin');
+    const quotas = await rowsOf('quota');
     this.#origins = new Map(
       origins.map((row) => [databaseIdentity(row[0] as bigint), row[1] as string]),
     );
     this.#quotas = new Map(quotas.map((row) => [row[0] as string, quotaOf(row)]));
   }
 
-  async #readSchedules(): Promise<void> {
-    const rows = await this.#rows('schedule');
+  async #readSchedules(rowsOf: RowsOf): Promise<void> {
+    const rows = await rowsOf('schedule');
     const stateOf = ([, exist, isPaused]: readonly Value[]): ScheduleState => {
       return { exist: exist as boolean, isPaused: isPaused as boolean };
     };
@@ -414,8 +484,22 @@ export class Registry {
     );
   }
 
-  /** The rows of a table, by their `number`, which comes last. */
-  async #rows(table: keyof typeof registryTables): Promise<(readonly Value[])[]> {
+  /** How rows are read after a change; `undefined`: they were, from the copy that has it. */
+  #changedRows(): RowsOf | undefined {
+    return this.#copy?.leads === false ? undefined : this.#reader();
+  }
+
+  /** Rows of all tables at one moment, where another host leads. Throws while there are none. */
+  #reader(): RowsOf {
+    if (this.#copy === undefined || this.#copy.leads) {
+      return async (table) => decodedRows(table, await this.#query(table));
+    }
+    const rows = this.#copy.rows(tableNames);
+    if (rows === undefined) throw notLeaderRefusal(undefined);
+    return async (table) => decodedRows(table, present(rows.get(table), 'all tables are read'));
+  }
+
+  async #query(table: RegistryTable): Promise<Uint8Array> {
     const outcome = await this.#handle.query({
       caller: registryCaller,
       connection: temporaryConnection(),
@@ -423,12 +507,25 @@ export class Registry {
       confirmed: true,
     });
     assert(outcome.kind === 'result', 'the registry answers');
-    const decode = decoderOf(registryTables[table]);
-    const reader = new BinaryReader(outcome.rows);
-    const rows: (readonly Value[])[] = [];
-    while (reader.remaining > 0) rows.push(decode(reader) as readonly Value[]);
-    return rows.sort((one, other) => (numberOf(one) < numberOf(other) ? -1 : 1));
+    return outcome.rows;
   }
+}
+
+/** Reads the rows of a table. */
+type RowsOf = (table: RegistryTable) => Promise<(readonly Value[])[]>;
+
+const tableNames = Object.keys(registryTables) as RegistryTable[];
+
+function isReducer(name: string): name is RegistryReducer {
+  return Object.hasOwn(registryReducers, name);
+}
+
+/** What another host gets for a change that was refused here. */
+function answerOf(error: unknown): RegistryAnswer {
+  if (!(error instanceof Refusal)) throw error;
+  const { code, message } = error.body;
+  if (code === 'database.notLeader') return { kind: 'notLeader' };
+  return { kind: 'refused', body: { code, message } };
 }
 
 /** The error's words are about a database, and the caller means another one. */
@@ -462,79 +559,3 @@ const registryCaller: Caller = {
   rights: ownerRights,
   jwtPayload: '',
 };
-
-function numberOf(row: readonly Value[]): bigint {
-  return row.at(-1) as bigint;
-}
-
-function databaseOf(row: readonly Value[]): RegisteredDatabase {
-  return {
-    identity: databaseIdentity(row[0] as bigint),
-    owner: ownerIdentity(row[1] as bigint),
-    hostType: row[2] === 'wasm' ? 'wasm' : 'js',
-    initialProgram: row[3] as string,
-    createdMicros: row[4] as bigint,
-    isLocked: row[5] as boolean,
-    generation: row[6] as number,
-  };
-}
-
-function nameOf(row: readonly Value[]): RegisteredName {
-  const database = row[2] as bigint;
-  return {
-    name: row[0] as string,
-    owner: ownerIdentity(row[1] as bigint),
-    database: database === 0n ? undefined : databaseIdentity(database),
-  };
-}
-
-function grantOf(row: readonly Value[]): Grant {
-  return {
-    database: databaseIdentity(row[1] as bigint),
-    identity: callerIdentity(row[2] as bigint),
-    role: row[3] as Role,
-    grantedBy: callerIdentity(row[4] as bigint),
-    grantedMicros: row[5] as bigint,
-  };
-}
-
-function grantKey(database: DatabaseIdentity, identity: CallerIdentity): string {
-  return `${database.toString(16)} ${identity.toString(16)}`;
-}
-
-/** Stands for any amount: more than can ever be used. */
-const anyAmount = Number.MAX_SAFE_INTEGER;
-
-function quotaKey(subject: QuotaSubject, name: string): string {
-  return `${subject.toString(16)} ${name}`;
-}
-
-function quotaOf(row: readonly Value[]): QuotaRow {
-  const amount = Number(row[3] as bigint);
-  const isAny = amount >= anyAmount;
-  return {
-    subject: quotaSubject(row[1] as bigint),
-    name: row[2] as string,
-    amount: isAny ? undefined : amount,
-  };
-}
-
-function revokedTokenOf(row: readonly Value[]): RevokedToken {
-  return {
-    id: row[0] as string,
-    untilMicros: row[1] as bigint,
-    revokedBy: callerIdentity(row[2] as bigint),
-    revokedMicros: row[3] as bigint,
-  };
-}
-
-function issuedTokenOf(row: readonly Value[]): IssuedToken {
-  return {
-    id: row[0] as string,
-    database: databaseIdentity(row[1] as bigint),
-    issuedBy: callerIdentity(row[2] as bigint),
-    capability: row[3] as string,
-    issuedMicros: row[4] as bigint,
-    untilMicros: row[5] as bigint,
-  };
-}

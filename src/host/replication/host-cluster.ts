@@ -5,6 +5,7 @@ import type { LookAround } from '../../shared-log/member.ts';
 import type { SharedLog } from '../../shared-log/shared-log.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { DatabaseRole } from './database-role.ts';
+import type { RegistryAnswer, RegistryChange } from './registry-change.ts';
 
 /**
  * What a host that belongs to a cluster is given. All of it is of the gateway's thread; databases
@@ -26,6 +27,13 @@ export interface HostCluster {
   look(database: DatabaseIdentity, leader: Lead | undefined): LookAround;
   /** Where acknowledged history of a database ends, by those hosts that can be reached. */
   acknowledgedElsewhere(database: DatabaseIdentity): Promise<readonly LogPoint[]>;
+  /**
+   * Has the registry's leader change it. Rejects where nobody knows what has become of it. Absent:
+   * it is changed at its leader alone, and elsewhere refused with `database.notLeader`.
+   */
+  readonly changeRegistry?: (leader: Lead, change: RegistryChange) => Promise<RegistryAnswer>;
+  /** Resolves when each living host's copy of the registry has `offset`, or answers no more. */
+  readonly untilCopied?: (offset: number) => Promise<void>;
   /** Called when this host's part in a database has changed; must not throw. */
   onRole(database: DatabaseIdentity, role: DatabaseRole): void;
 }

@@ -16,6 +16,8 @@ export interface MemberPlace {
   readonly entryBytesMax: number;
   readonly leaseMillis: number;
   readonly waitsForLocalSync: boolean;
+  /** True: followers hear of what is settled with an entry of its own, and not when it gathers. */
+  readonly tellsAtOnce?: boolean;
   history(): string;
   look(leader: Lead | undefined): LookAround;
   acknowledgedElsewhere(): Promise<readonly LogPoint[]>;

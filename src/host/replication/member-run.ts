@@ -62,6 +62,8 @@ export class MemberRun {
   #wakeUp: () => void = () => undefined;
   /** True if somebody has asked for a step since the last one began. */
   #isDue = false;
+  /** True if entry 0 of its log is this one's. */
+  #hasCreated = false;
   #onEnd: (end: ReplicatorEnd) => void = () => undefined;
 
   constructor(options: MemberRunOptions) {
@@ -86,18 +88,35 @@ export class MemberRun {
     } catch (error) {
       this.#halt();
       await this.#copy?.close();
+      // Nobody knows of a new database yet: another try finds nothing of it.
+      const { sharedLog, log } = this.#options.place;
+      const isOwn = this.#hasCreated && start.mustBeNew && this.#end?.kind !== 'overtaken';
+      if (isOwn) await sharedLog.remove(log).catch(() => undefined);
       throw error;
     }
   }
 
   /** The actor takes requests. */
   served(): void {
-    const { place } = this.#options;
     const term = this.#member?.term ?? 0;
     this.#options.role({ kind: 'leader', term });
     const announce = (): void => this.#replicator?.announceSettled();
-    if (place.log !== undefined) this.#announcer = setInterval(announce, limits.settleMillis);
-    this.#announcer?.unref();
+    this.#announcer = setInterval(announce, limits.settleMillis).unref();
+  }
+
+  /**
+   * The rows of a table as this host follows them, encoded; none of a table that is not there.
+   * `undefined` while some that it has may still be lost, or while it does not follow.
+   */
+  followedRows(tableName: string): Uint8Array | undefined {
+    const copy = this.#copy;
+    const member = this.#member;
+    if (copy === undefined || member === undefined || this.#replicator !== undefined) {
+      return undefined;
+    }
+    return member.settledOffset < copy.end.offset
+      ? undefined
+      : (copy.rowsOf(tableName) ?? new Uint8Array(0));
   }
 
   /** Has it look at once: something has changed. */
@@ -154,6 +173,7 @@ export class MemberRun {
     const isStopped = (): boolean => this.#isStopped;
     const made = await createLog(sharedLog, log, bytes, { pause: this.#pause, isStopped });
     if (made === 'stopped') throw stopped();
+    this.#hasCreated = made === 'created';
     if (made === 'exists' && mustBeNew) {
       throw new MemberError('the cluster has a log of this database already');
     }
@@ -205,6 +225,9 @@ export class MemberRun {
           this.#replicator = replicator;
         },
         onLost: (end) => this.#lost(end),
+        onAcknowledged: () => {
+          if (place.tellsAtOnce === true) this.#replicator?.announceSettled();
+        },
         warn,
       },
     });

@@ -126,6 +126,11 @@ export class LocalSeat implements Seat {
     this.#member?.wake();
   }
 
+  /** Of a member that follows; see `MemberRun`. */
+  followedRows(tableName: string): Uint8Array | undefined {
+    return this.#member?.followedRows(tableName);
+  }
+
   async handOver(to: Lead): Promise<void> {
     if (this.#member === undefined) throw notLeaderRefusal(undefined);
     await this.#member.handOver(to);

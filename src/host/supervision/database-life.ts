@@ -62,6 +62,8 @@ export class DatabaseLife {
   /** The term that this host has given away with its last actor. */
   #handedTerm: number | undefined;
   #openMillis: number | undefined;
+  /** Whether the schedules were paused when the last seat was taken. */
+  #beganPaused = false;
   #storage: StorageLimits;
   #keptLog: KeptLog = {};
 
@@ -259,6 +261,22 @@ export class DatabaseLife {
     }
   }
 
+  /** A follower whose actor would begin with another pause of its schedules begins again. */
+  async renew(): Promise<void> {
+    const before = this.#state;
+    if (before.kind !== 'following' || this.#closing !== undefined) return;
+    if (this.#schedules.isPaused === this.#beganPaused) return;
+    const { seat } = before;
+    const vacating: LifeState = { kind: 'vacating', seat, starts: new Set(), isLast: false };
+    this.#state = vacating;
+    await finish(seat);
+    // It may have begun to lead in its last moment; that actor has finished, too.
+    const isOver = this.#state !== vacating && this.servingSeat !== seat;
+    if (isOver) return;
+    if (vacating.isLast || this.#closing !== undefined) this.#stop();
+    else this.#reopen(false);
+  }
+
   /** Has its member look at the shared log at once. */
   look(): void {
     seatOf(this.#state)?.wake?.();
@@ -370,7 +388,9 @@ export class DatabaseLife {
       ended: (end) => this.#ended(end, mode),
     });
     const env = this.#options.env?.();
-    const state = { storage: this.#storage, schedulesPaused: this.#schedules.isPaused, env };
+    const { isPaused: schedulesPaused } = this.#schedules;
+    this.#beganPaused = schedulesPaused;
+    const state = { storage: this.#storage, schedulesPaused, env };
     return this.#options.takeSeat(
       { mode, lastTicket: owner.lastTicket(), ...state, logBytes, handedTerm: this.#handedTerm },
       events,

@@ -373,7 +373,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#life.open();
   }
 
-  get member(): Pick<DatabaseLife, 'look' | 'handOver'> {
+  get member(): Pick<DatabaseLife, 'look' | 'handOver' | 'renew'> {
     return this.#life;
   }
 

@@ -114,9 +114,11 @@ export class ActorMember {
         const reply = await this.#ask({ kind: 'create', bytes });
         return reply.kind === 'create' ? reply.result : 'unknown';
       },
+      remove: async () => {
+        expected(await this.#ask({ kind: 'remove' }));
+      },
       // These are the gateway's to decide.
       truncate: () => Promise.reject(new EngineError('an actor removes no entries')),
-      remove: () => Promise.reject(new EngineError('an actor removes no log')),
       capabilities: () => Promise.reject(new EngineError('an actor asks for no capabilities')),
     };
   }

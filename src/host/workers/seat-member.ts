@@ -23,14 +23,19 @@ export class SeatMember {
   readonly #ended = new AbortController();
   readonly #waits = new Map<number, AbortController>();
   #leader: Lead | undefined;
+  /** True while the actor makes a database that must be new, and that nobody knows of yet. */
+  #isNew = false;
+  /** True if entry 0 is surely that of this actor. */
+  #hasCreated = false;
   #handOver: { readonly resolve: () => void; readonly reject: (error: Error) => void } | undefined;
 
   constructor(options: SeatMemberOptions) {
     this.#options = options;
   }
 
-  /** What the actor is started with. */
-  data(handedTerm: number | undefined): MemberData {
+  /** What the actor is started with; `mustBeNew`: it makes the log. */
+  data(handedTerm: number | undefined, mustBeNew: boolean): MemberData {
+    this.#isNew = mustBeNew;
     const { log, me, entryBytesMax, leaseMillis, waitsForLocalSync } = this.#options.place;
     const known = { log, me, entryBytesMax, leaseMillis, waitsForLocalSync };
     return { ...known, handedTerm, news: this.#news() };
@@ -74,6 +79,8 @@ export class SeatMember {
   /** The actor is gone; `isHanded`: because another host has its term. */
   end(isHanded: boolean): void {
     this.#ended.abort();
+    // It may have had no time to do it itself; what stays is in the way of another try.
+    if (this.#hasCreated) this.#removeNew().catch(() => undefined);
     for (const wait of this.#waits.values()) wait.abort();
     const waiting = this.#handOver;
     this.#handOver = undefined;
@@ -81,7 +88,15 @@ export class SeatMember {
     else waiting?.reject(new Error('the database ended while it was handed over'));
   }
 
+  async #removeNew(): Promise<void> {
+    if (!this.#isNew) return;
+    this.#isNew = false;
+    const { sharedLog, log } = this.#options.place;
+    await sharedLog.remove(log);
+  }
+
   #noteRole(role: DatabaseRole): void {
+    if (role.kind === 'leader') this.#isNew = false;
     if (role.kind === 'follower') {
       this.#leader = role.leader;
       this.look(false);
@@ -126,8 +141,14 @@ export class SeatMember {
         const [result = 'unknown'] = await sharedLog.confirm([{ log, seq: ask.seq }]);
         return { kind: 'confirm', result };
       }
-      case 'create':
-        return { kind: 'create', result: await sharedLog.create(log, ask.bytes) };
+      case 'create': {
+        const result = await sharedLog.create(log, ask.bytes);
+        this.#hasCreated ||= result === 'created';
+        return { kind: 'create', result };
+      }
+      case 'remove':
+        await this.#removeNew();
+        return { kind: 'remove' };
       case 'elsewhere':
         return { kind: 'elsewhere', ends: await acknowledgedElsewhere() };
       default:

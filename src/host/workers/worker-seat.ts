@@ -243,7 +243,7 @@ export class WorkerSeat implements Seat {
     const place = { identity, ownerIdentity, generation, directory, writer, kept, keepsSpare };
     const storage = this.#storage;
     const env = this.#env;
-    const member = this.#member?.data(handedTerm);
+    const member = this.#member?.data(handedTerm, mode.kind === 'create');
     const state = { storage, schedulesPaused, env, member };
     const start = actorStart({ task, ...place, ...state }, budget);
     try {

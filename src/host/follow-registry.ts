@@ -1,0 +1,57 @@
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
+import type { HistoryControl } from './databases/history-control.ts';
+import type { RunningDatabases } from './databases/running-databases.ts';
+import type { Canaries } from './deploys/canaries.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import type { MetricsHour } from './metrics/metrics-hour.ts';
+import type { ServiceOutbound } from './outbound/outbound.ts';
+import type { Publisher } from './publishing/publish.ts';
+import type { EnvStore } from './registry/env-store.ts';
+import type { Listeners } from './registry/listeners.ts';
+import type { Quotas } from './registry/quotas.ts';
+import type { Registry } from './registry/registry.ts';
+
+interface Followers {
+  readonly registry: Registry;
+  readonly running: RunningDatabases;
+  readonly env: EnvStore;
+  readonly quotas: Quotas;
+  readonly changes: Listeners<DatabaseIdentity>;
+  readonly kept: KeptOfDatabases;
+}
+
+/** What else is kept of a database, and let go with it. */
+interface KeptOfDatabases {
+  readonly canaries: Pick<Canaries, 'stop'>;
+  readonly publisher: Pick<Publisher, 'forget'>;
+  readonly outbound: Pick<ServiceOutbound, 'forget'>;
+  readonly metrics: Pick<MetricsHour, 'forget'>;
+  readonly history: Pick<HistoryControl, 'removed'>;
+  readonly ledger: Pick<Ledger, 'forget'> | undefined;
+}
+
+/**
+ * Has this host do what its copy of the cluster's registry says: databases that others have
+ * created, reset or deleted, values, quotas, pauses of schedules. Does nothing on a single machine.
+ */
+export function followRegistry(followers: Followers): void {
+  const { registry, running, env, quotas, changes, kept } = followers;
+  registry.onCopied(async () => {
+    const { removed, followed } = await running.reconcile(registry.databases);
+    for (const database of removed) await forget(database, kept);
+    await env.copied();
+    for (const owner of new Set([...registry.databases].map((one) => one.owner))) {
+      quotas.apply(owner);
+    }
+    for (const database of [...removed, ...followed]) changes.tell(database);
+  });
+}
+
+async function forget(database: DatabaseIdentity, kept: KeptOfDatabases): Promise<void> {
+  kept.canaries.stop(database);
+  kept.publisher.forget(database);
+  kept.outbound.forget(database);
+  kept.metrics.forget(database);
+  kept.history.removed(database);
+  await kept.ledger?.forget(database);
+}
