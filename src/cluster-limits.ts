@@ -34,6 +34,8 @@ export const clusterLimits = {
   /** How often a host beats, unless the lease is short; how long a name is held without a beat. */
   beatMillis: 500,
   nameHeldMillis: 10_000,
+  /** The port for links, unless the operator chooses another. */
+  clusterPort: 3_001,
   /** Links between hosts: pings, connections, and what one waits for. */
   linkPingMillis: 250,
   linkConnectMillisMax: 3_000,
@@ -71,6 +73,10 @@ export const clusterLimits = {
   clockSkewWarnMillis: 500,
   clockSkewClaimMillisMax: 10_000,
   clockLookMillis: 5_000,
+  /** A host that stops gives its databases away for so long, before it closes its doors. */
+  drainMillisMax: 10_000,
+  /** Databases that a host gives away at once when it drains. */
+  movesAtOnceMax: 8,
   /** A target of a move that does not lead after this long is taken for failed. */
   handOverMillisMax: 1_000,
   /** A leader with nothing to write tells followers after this long what is settled. */

@@ -1,9 +1,10 @@
+import type { ReplicationControl } from '../host/databases/replication-control.ts';
 import type { DatabaseRole, FollowerRole } from '../host/replication/database-role.ts';
 import type { HostCluster } from '../host/replication/host-cluster.ts';
 import { limits } from '../limits.ts';
 import type { LogPoint } from '../log/log-point.ts';
 import type { Report } from '../node/report-line.ts';
-import type { HostRow } from '../shared-log/directory.ts';
+import type { HostRow, SeenHost } from '../shared-log/directory.ts';
 import type { Lead } from '../shared-log/entry-payloads.ts';
 import { bigintToHex } from '../values/hex.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
@@ -14,6 +15,7 @@ import { LinkServer, type LinkServerOptions } from './link-server.ts';
 import { LinkIdentity } from './link-tls.ts';
 import { LinkWatch } from './link-watch.ts';
 import { Membership, type MembershipOptions } from './membership.ts';
+import { isReadyToLead, Moving } from './moving.ts';
 import { type LeaderPlace, type Routed, Routing } from './routing.ts';
 
 export interface ClusterPartOptions
@@ -31,6 +33,8 @@ export interface ClusterPartOptions
   readonly report: Report;
 }
 
+export type HostedDatabases = Pick<ReplicationControl, 'wake' | 'handOver'>;
+
 /**
  * This host's part in its cluster: the others see it, it hears of those that end, and requests get
  * to the host that leads their database. The databases themselves are of `host`, which is given
@@ -45,8 +49,7 @@ export class ClusterPart {
   readonly #routing: Routing;
   readonly #roles = new Map<DatabaseIdentity, DatabaseRole>();
   readonly #me: Omit<Lead, 'history'>;
-  /** Has the host look at once whether a database has a leader. */
-  #wake: (database: DatabaseIdentity) => void = () => undefined;
+  #databases: HostedDatabases | undefined;
 
   private constructor(
     options: ClusterPartOptions,
@@ -127,9 +130,23 @@ export class ClusterPart {
     return this.#membership;
   }
 
-  /** The databases run: `wake` has one look at once. */
-  attach(wake: (database: DatabaseIdentity) => void): void {
-    this.#wake = wake;
+  /** The databases run, and can be woken and given away. */
+  attach(databases: HostedDatabases): void {
+    this.#databases = databases;
+  }
+
+  /** This host's part in each database, as it was told last. */
+  get roles(): ReadonlyMap<DatabaseIdentity, DatabaseRole> {
+    return this.#roles;
+  }
+
+  /**
+   * Takes no leaders any more, and gives away those that it has, until `signal` ends it. Returns
+   * how many are left. Requests are answered meanwhile.
+   */
+  async drain(signal: AbortSignal): Promise<number> {
+    await this.#membership.drain(true);
+    return this.#moving(this.#databases)?.moveAll(signal) ?? 0;
   }
 
   /** Takes a request to the host that leads its database; see `Routing`. */
@@ -147,11 +164,15 @@ export class ClusterPart {
     return this.#client.upgrade(address, request, first);
   }
 
-  /** What another host asks: where acknowledged history of a database ends here. */
+  /**
+   * What another host asks: where acknowledged history of a database ends here, and whether this
+   * host could lead it.
+   */
   answer(path: string): unknown {
-    const [, hex] = /^acknowledged\/([0-9a-f]{64})$/.exec(path) ?? [];
+    const [, question, hex] = /^(acknowledged|ready)\/([0-9a-f]{64})$/.exec(path) ?? [];
     if (hex === undefined) return undefined;
     const role = this.#roles.get(databaseIdentity(BigInt(`0x${hex}`)));
+    if (question === 'ready') return { isReady: isReadyToLead(role) };
     if (role?.kind !== 'follower' || role.end.offset > role.settledOffset) return undefined;
     const { position, chain, offset } = role.end;
     return { position, chain: bigintToHex(chain, 16), offset };
@@ -188,7 +209,27 @@ export class ClusterPart {
 
   #wakeFollowersOf(boot: Lead['boot']): void {
     for (const [database, role] of this.#roles) {
-      if (role.kind === 'follower' && role.leader?.boot === boot) this.#wake(database);
+      if (role.kind === 'follower' && role.leader?.boot === boot) this.#databases?.wake(database);
+    }
+  }
+
+  #moving(control: HostedDatabases | undefined): Moving | undefined {
+    if (control === undefined) return undefined;
+    const { joined, report } = this.#options;
+    return new Moving({
+      ...{ control, report, me: this.#me.host, history: () => joined.history() },
+      led: () => [...this.#roles].flatMap(([one, { kind }]) => (kind === 'leader' ? [one] : [])),
+      living: () => this.#membership.living,
+      isReady: (host, database) => this.#isReady(host, database),
+    });
+  }
+
+  async #isReady({ address }: SeenHost, database: DatabaseIdentity): Promise<boolean> {
+    try {
+      const answer = await this.#client.askHost(address, `ready/${bigintToHex(database, 64)}`);
+      return (answer as { readonly isReady?: unknown }).isReady === true;
+    } catch {
+      return false;
     }
   }
 

@@ -5,6 +5,7 @@ import { type BootId, bootId, type HostId, hostId } from '../shared-log/host-ids
 import { type ClusterId, clusterId } from '../shared-log/log-name.ts';
 import { bigintToHex } from '../values/hex.ts';
 import { ClusterError } from './cluster-error.ts';
+import { hostFileName } from './host-folder.ts';
 
 /** What a host of a cluster keeps in its data folder: who it is, and what it has seen. */
 export interface HostRecord {
@@ -14,11 +15,9 @@ export interface HostRecord {
   readonly history: string | undefined;
 }
 
-const fileName = 'cluster.json';
-
 /** Reads the record in a data folder. `undefined`: the folder was never part of a cluster. */
 export async function readHostRecord(folder: string): Promise<HostRecord | undefined> {
-  const file = path.join(folder, fileName);
+  const file = path.join(folder, hostFileName);
   const text = (await readFileIfPresent(file))?.toString('utf8');
   if (text === undefined) return undefined;
   const record = recordOf(text);
@@ -32,7 +31,7 @@ export async function readHostRecord(folder: string): Promise<HostRecord | undef
 export async function writeHostRecord(folder: string, record: HostRecord): Promise<void> {
   const { host, cluster, history } = record;
   const shown = { host: bigintToHex(host, 32), cluster: bigintToHex(cluster, 32), history };
-  await writeFileAtomically(path.join(folder, fileName), `${JSON.stringify(shown)}\n`, 0o600);
+  await writeFileAtomically(path.join(folder, hostFileName), `${JSON.stringify(shown)}\n`, 0o600);
 }
 
 export function drawHostId(): HostId {

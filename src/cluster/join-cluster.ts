@@ -129,7 +129,9 @@ export const singleCopyText =
 function singleText(folder: string): string {
   return (
     `${folder} holds the databases of a single machine, which are not in the cluster. Start with ` +
-    'an empty data folder (--data-dir); to bring the databases along, restore their backups there.'
+    'an empty data folder (--data-dir). To bring the databases along, start this folder alone, ' +
+    'and save their rows (reducerdb export); then publish their modules to the cluster, and load ' +
+    'the rows there (reducerdb import).'
   );
 }
 
@@ -162,8 +164,8 @@ async function agree(boxes: SealedBoxes, leaseMillis: number): Promise<void> {
   };
   if (theirs === leaseMillis) return;
   throw new ClusterError(
-    `--cluster-lease is ${leaseMillis} ms here, and the cluster began with ${theirs} ms. It must ` +
-      'be the same on all hosts.',
+    `--cluster-lease-millis is ${leaseMillis} ms here, and the cluster began with ${theirs} ms. ` +
+      'It must be the same on all hosts.',
   );
 }
 
@@ -180,7 +182,7 @@ export function checkHostFacts({ name, address }: Pick<HostRow, 'name' | 'addres
     );
   }
   if (address.length > limits.hostAddressBytesMax) {
-    throw new ClusterError('--cluster-advertise: the address is too long.');
+    throw new ClusterError('--advertise: the address is too long.');
   }
 }
 

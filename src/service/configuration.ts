@@ -21,6 +21,7 @@ import type { SettingInForce } from '../http/service-facts.ts';
 import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { completeSocketLimits, type SocketLimits } from '../websocket/socket-limits.ts';
+import { type ClusterChoice, completeCluster, type GivenCluster } from './cluster-choice.ts';
 import { consoleDirectory, templatesDirectory } from './version.ts';
 
 /** The complete configuration of a service. Paths are absolute. */
@@ -74,6 +75,8 @@ export interface ServiceConfiguration {
   readonly operators: readonly bigint[];
   /** `worker`: each database on its own, as in production; `local`: one thread for all. */
   readonly placement: 'worker' | 'local';
+  /** The cluster that the service is a host of; `undefined`: it is alone. */
+  readonly cluster: ClusterChoice | undefined;
   /** How databases are isolated; the default depends on who can publish. */
   readonly isolation: Partial<IsolationRules>;
   /** Which databases open when the service starts; the others open on first use. */
@@ -121,9 +124,9 @@ export interface ServiceConfiguration {
 }
 
 /** Input for starting a service: omitted values have defaults. */
-export type GivenConfiguration = Partial<Omit<ServiceConfiguration, PartlyGiven>> & {
+export type GivenConfiguration = Partial<Omit<ServiceConfiguration, PartlyGiven | 'cluster'>> & {
   readonly [Key in PartlyGiven]?: Partial<ServiceConfiguration[Key]>;
-};
+} & { readonly cluster?: GivenCluster };
 
 type PartlyGiven = 'archive' | 'issuers' | 'rates' | 'bounds' | 'ledger' | 'moduleHttp';
 
@@ -209,6 +212,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     archive: { ...defaultArchive, ...given.archive },
     keepReplacedMillis: given.keepReplacedMillis ?? limits.replacedKeptMillis,
     placement: given.placement ?? 'worker',
+    cluster: clusterOf(given.cluster ?? {}, { listen, dataDirectory }),
     isolation: given.isolation ?? {},
     startDatabases: given.startDatabases ?? 'lazily',
     sleepAfterMillis: given.sleepAfterMillis ?? limits.sleepAfterMillis,
@@ -249,6 +253,15 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
   refuseAppHosts(configuration);
   refuseArchive(configuration);
   return configuration;
+}
+
+function clusterOf(
+  given: GivenCluster,
+  around: Pick<ServiceConfiguration, 'listen' | 'dataDirectory'>,
+): ClusterChoice | undefined {
+  const reading = completeCluster(given, around);
+  if (reading.kind === 'valid') return reading.choice;
+  throw new ConfigurationError(reading.fault);
 }
 
 /** On loopback browsers find all names below `localhost` by themselves. */

@@ -2,9 +2,11 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { SettingInForce } from '../http/service-facts.ts';
 import { nearestNames } from '../values/nearest-names.ts';
+import { notBuiltKeys } from './cluster-choice.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
 import { peerKeys, peerValues } from './peer-keys.ts';
 import { repositoriesIn, s3Variables } from './repositories.ts';
+import { secretVariable } from './secret-variable.ts';
 import { applySetting, type Draft, type Setting, shownValue, variableOf } from './setting.ts';
 import { settings } from './settings.ts';
 import { parseToml } from './toml.ts';
@@ -54,6 +56,8 @@ export function effectiveSettings(sources: SettingSources): EffectiveSettings {
     const place = { file, folder: dataDirectory, environment };
     draft.repositories = repositoriesIn(inFile.repositories, place);
   }
+  const secret = sources.environment[secretVariable];
+  if (secret !== undefined && secret !== '') draft.cluster = { secret };
   const effective = settings.map((setting) => {
     const found = findValue(setting, sources, inFile.values);
     if (found.given !== undefined) {
@@ -129,6 +133,10 @@ function readFile(file: string): FileContent {
   const warnings: string[] = [];
   for (const key of values.keys()) {
     if (known.includes(key)) continue;
+    const soFar = notBuiltKeys.get(key);
+    if (soFar !== undefined) {
+      throw new ConfigurationError(`${file}: \`${key}\` is not built yet: ${soFar}. Take it out.`);
+    }
     if (!peerKeys.has(key)) {
       throw new ConfigurationError(`${file}: \`${key}\` is not a setting.${hint(key, known)}`);
     }
@@ -173,6 +181,7 @@ function uselessVariables(environment: SettingSources['environment']): string[] 
   const known = [
     'REDUCERDB_DATA_DIR',
     'REDUCERDB_TOKEN',
+    secretVariable,
     ...s3Variables,
     ...settings.map(variableOf),
   ];

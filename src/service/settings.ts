@@ -1,6 +1,7 @@
 import type { Setting } from './setting.ts';
 import { accessSettings } from './settings/access.ts';
 import { backupSettings } from './settings/backups.ts';
+import { clusterSettings } from './settings/cluster.ts';
 import { connectionSettings } from './settings/connections.ts';
 import { historySettings } from './settings/history.ts';
 import { ledgerSettings } from './settings/ledger.ts';
@@ -18,4 +19,5 @@ export const settings: readonly Setting[] = [
   ...moduleHttpSettings(),
   ...quotaSettings(),
   ...backupSettings(),
+  ...clusterSettings(),
 ];

@@ -11,6 +11,7 @@ import { KeyError, type KeyFiles } from '../auth/keys.ts';
 import type { PageRules } from '../auth/page-rules.ts';
 import { RateLimiter, type RateLimits, type RequestRates } from '../auth/rate-limiter.ts';
 import { SecretKeys } from '../auth/secret-keys.ts';
+import { isHostFolder } from '../cluster/host-folder.ts';
 import { Host } from '../host/host.ts';
 import type { HostOptions } from '../host/host-options.ts';
 import { RegistryError } from '../host/registry/database-files.ts';
@@ -30,6 +31,7 @@ import { callerIdentity } from '../values/identity-roles.ts';
 import { WebSocketDoor } from '../websocket/door.ts';
 import { parameterFault } from '../websocket/parameters.ts';
 import { acceptLossesIn } from './accept-losses.ts';
+import type { ClusterHost } from './cluster-host.ts';
 import {
   ConfigurationError,
   completeConfiguration,
@@ -70,6 +72,11 @@ export interface Service {
    * Open connections stay open.
    */
   reloadKeys(): Promise<void>;
+  /**
+   * Resolves, with why, when another process runs as this host of a cluster. The service stops by
+   * itself then. Never without a cluster.
+   */
+  readonly replaced: Promise<string>;
   /** Stops accepting requests, finishes accepted ones, makes everything durable. Idempotent. */
   stop(): Promise<void>;
 }
@@ -129,6 +136,7 @@ async function assemble(
 ): Promise<Service> {
   const descriptors = reserveDescriptors(configuration, log);
   const { dataDirectory, writer } = await takeDataFolder(configuration, log, releases);
+  const cluster = await clusterHostOf(configuration, { dataDirectory, log }, releases);
   const keyFiles = keyFilesOf(configuration);
   const isNewPair = !existsSync(keyFiles.privateKeyFile);
   const readKeys = () => loadKeysOf(dataDirectory, keyFiles);
@@ -156,16 +164,17 @@ async function assemble(
   releases.push(() => upgrades.end());
   const secretKeys = secretKeysOf(dataDirectory, keyFiles);
   const folder = { dataDirectory, writer, log, secretKeys };
-  const host = await Host.open({ ...hostOptionsOf(configuration, folder), ...inside });
+  const part = await cluster?.appear(addressOf(server));
+  const options = { ...hostOptionsOf(configuration, folder), cluster: part?.forHost };
+  const host = await Host.open({ ...options, ...inside });
+  part?.attach(host.replication);
   let stopsAt: number | undefined;
   releases.push(() => host.close(stopsAt === undefined ? undefined : millisUntil(stopsAt)));
   const stopping = new AbortController();
   // Each request that follows a log adds a listener; there may be many.
   setMaxListeners(0, stopping.signal);
   const pages = pageRulesOf(configuration);
-  const { publicUrl, tls } = configuration;
-  const scheme = tls === undefined ? 'http' : 'https';
-  const places: AppPlaces = { hosts: pages.apps, publicUrl, scheme };
+  const places = appPlacesOf(configuration, pages);
   const gate = { tokens, addresses, rates: ratesOf(configuration), pages };
   const sockets = makeSocketDoor(configuration, { host, gate, log });
   releases.push(() => sockets.close(0));
@@ -177,6 +186,7 @@ async function assemble(
   log.report({ level: 'info', message: `listening on ${urlOf(address, configuration.tls)}` });
   const stop = async () => {
     log.report({ level: 'info', message: 'stopping' });
+    await cluster?.drain(limits.drainMillisMax);
     stopping.abort();
     stopsAt = performance.now() + limits.shutdownMillisMax;
     const isServed = sockets.close(limits.shutdownMillisMax);
@@ -187,18 +197,52 @@ async function assemble(
     for (const release of releases.reverse()) await release();
     log.report({ level: 'info', message: 'stopped' });
   };
+  const stopOnce = once(stop);
+  void cluster?.replaced.then(stopOnce);
   return {
-    url: urlOf(address, configuration.tls),
-    address,
-    host,
-    tokens,
+    ...{ url: urlOf(address, configuration.tls), address, host, tokens },
+    replaced: cluster?.replaced ?? never,
     reloadKeys: async () => {
       tokens.useKeys(await readKeys());
       secretKeys.reload();
       await host.secretKeysRenewed();
     },
-    stop: once(stop),
+    stop: stopOnce,
   };
+}
+
+function appPlacesOf(
+  { publicUrl, tls }: ServiceConfiguration,
+  { apps }: Pick<ReturnType<typeof pageRulesOf>, 'apps'>,
+): AppPlaces {
+  return { hosts: apps, publicUrl, scheme: tls === undefined ? 'http' : 'https' };
+}
+
+const never = new Promise<never>(() => undefined);
+
+/** Without a cluster none of its parts are loaded. */
+async function clusterHostOf(
+  configuration: ServiceConfiguration,
+  { dataDirectory, log }: Pick<DataFolder, 'dataDirectory'> & { readonly log: ServiceLog },
+  releases: (() => Promise<void> | void)[],
+): Promise<ClusterHost | undefined> {
+  const { cluster } = configuration;
+  if (dataDirectory === undefined) return undefined;
+  if (cluster === undefined) {
+    if (isHostFolder(dataDirectory)) throw new ConfigurationError(aloneText(dataDirectory));
+    return undefined;
+  }
+  const { ClusterHost } = await import('./cluster-host.ts');
+  const host = await ClusterHost.join(configuration, cluster, { dataDirectory, log });
+  releases.push(() => host.close());
+  return host;
+}
+
+function aloneText(folder: string): string {
+  return (
+    `${folder} belongs to a host of a cluster: start it with --cluster and the address of its ` +
+    'engine. Alone it would write to copies of databases that the other hosts go on without.'
+  );
 }
 
 /** Secrets of databases in memory are encrypted with a key in memory. */

@@ -72,7 +72,7 @@ export function encodeEntry(entry: Entry): Uint8Array {
   const bytes = new Uint8Array(entryHeaderBytes + payload.length);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, magic, true);
-  view.setUint16(4, version, true);
+  view.setUint16(4, entryVersion, true);
   bytes[6] = entry.kind;
   bytes[7] = entry.startsSegment ? segmentFlag : 0;
   setNumber(view, 8, entry.seq);
@@ -142,7 +142,7 @@ export function isSameEntry(one: Uint8Array, other: Uint8Array): boolean {
 
 function laterThanKnown(view: DataView): string | undefined {
   const found = view.getUint16(4, true);
-  if (found !== version) return `version ${found}`;
+  if (found !== entryVersion) return `version ${found}`;
   const kind = view.getUint8(6);
   if (kind > entryKinds.beginning) return `the kind ${kind}`;
   const flags = view.getUint8(7);
@@ -159,7 +159,8 @@ function invalid(reason: string): EntryReading {
   return { kind: 'invalid', reason };
 }
 
-const version = 1;
+/** The version of entries that is written, and the only one that is read so far. */
+export const entryVersion = 1;
 const segmentFlag = 2;
 /** "RDBE", as a little-endian number. */
 const magic = 0x45424452;

@@ -61,7 +61,7 @@ async function start(name: string, more: Partial<ClusterPartOptions> = {}): Prom
   });
   parts.push(part);
   const opened = await hosts.start(name, { cluster: part.forHost });
-  part.attach((database) => opened.host.replication.wake(database));
+  part.attach(opened.host.replication);
   return { host: opened, part };
 }
 

@@ -63,7 +63,7 @@ describe.skipIf(withoutPostgres !== undefined)('two hosts on PostgreSQL', () => 
     });
     parts.push(part);
     const host = await hosts.start(name, { cluster: part.forHost });
-    part.attach((database) => host.host.replication.wake(database));
+    part.attach(host.host.replication);
     return { host, part, lines };
   }
 

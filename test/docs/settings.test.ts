@@ -138,6 +138,11 @@ const inWords: Readonly<Record<string, (configuration: ServiceConfiguration) => 
   'quota.owner-static-bytes': ({ quotas }) => quotas['owner-static-bytes'] === undefined,
   'quota.owner-row-bytes': ({ quotas }) => quotas['owner-row-bytes'] === undefined,
   'quota.owner-log-bytes': ({ quotas }) => quotas['owner-log-bytes'] === undefined,
+  ...Object.fromEntries(
+    settings
+      .filter(({ key }) => key.startsWith('cluster.'))
+      .map(({ key }) => [key, ({ cluster }: ServiceConfiguration) => cluster === undefined]),
+  ),
   'quota.owner-program-bytes': ({ quotas }) => quotas['owner-program-bytes'] === undefined,
 };
 

@@ -1,8 +1,9 @@
 import path from 'node:path';
 import type { Command } from 'commander';
+import { isHostFolder } from '../../cluster/host-folder.ts';
 import type { KeyEntry } from '../../service/key-folder.ts';
 import { CliError, type Io } from '../io.ts';
-import { keyFilesOfService, withKeySettings } from '../service-settings.ts';
+import { keyFilesOfService, serviceSettings, withKeySettings } from '../service-settings.ts';
 import { Session } from '../session.ts';
 import { drawTable } from '../sql-table.ts';
 import { timeText } from '../time-text.ts';
@@ -30,6 +31,7 @@ export function addKeys(program: Command, io: Io): void {
         '../../service/key-folder.ts'
       );
       const files = filesOf(io, command);
+      refuseOfCluster(io, command);
       if (secrets === true) {
         if (retire === true) throw new CliError(retireLaterText, 2);
         io.out(secretTableOf(await rotateSecretKeys(files)));
@@ -78,6 +80,18 @@ const whenItCounts = 'A running service applies this when it restarts or receive
 
 function filesOf(io: Io, command: Command) {
   return keyFilesOfService(new Session(io, command), command);
+}
+
+/** All hosts of a cluster have one pair; with another one a host would be alone. */
+function refuseOfCluster(io: Io, command: Command): void {
+  const { dataDirectory } = serviceSettings(new Session(io, command), command);
+  if (!isHostFolder(dataDirectory)) return;
+  throw new CliError(
+    `${dataDirectory} belongs to a host of a cluster, whose hosts share their keys: rotated at ` +
+      'one host, they would reject what the other hosts sign, and the host would be refused at ' +
+      'its next start. Rotation for all hosts is not built yet. A token that must not count any ' +
+      'more can be revoked: reducerdb token revoke --help',
+  );
 }
 
 function tableOf(entries: readonly KeyEntry[]): string {

@@ -83,7 +83,10 @@ function reloadOnHangup(service: Service, io: Io): void {
   });
 }
 
-/** The first SIGINT or SIGTERM shuts down cleanly; a second one ends the process at once. */
+/**
+ * Resolves when the service has stopped; rejects when another process has taken its place.
+ * The first SIGINT or SIGTERM shuts down cleanly; a second one ends the process at once.
+ */
 function untilSignal(service: Service, io: Io): Promise<void> {
   return new Promise((resolve, reject) => {
     let isStopping = false;
@@ -93,6 +96,10 @@ function untilSignal(service: Service, io: Io): Promise<void> {
       io.err('stopping: finishing accepted work and making it durable (repeat to stop at once)');
       service.stop().then(resolve, reject);
     };
+    void service.replaced.then((message) => {
+      isStopping = true;
+      service.stop().then(() => reject(new CliError(message)), reject);
+    });
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);
   });

@@ -1,0 +1,131 @@
+import os from 'node:os';
+import { type PostgresPlace, parsePostgresPlace } from '../engines/postgres/postgres-place.ts';
+import { limits } from '../limits.ts';
+
+/** Which cluster a service belongs to, and as what. */
+export interface ClusterChoice {
+  /** Where the shared logs are. */
+  readonly engine: PostgresPlace;
+  readonly hostName: string;
+  /** Where this host listens for others; port 0 takes any. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Where the others reach it; `undefined`: where it listens. */
+  readonly advertise: string | undefined;
+  /** Empty: the operator names none. */
+  readonly zone: string;
+  /** The secret of the cluster in base64, or a file that holds it. */
+  readonly secret: string | undefined;
+  readonly secretFile: string | undefined;
+  /** False: a commit is acknowledged when the engine has it. */
+  readonly localSync: boolean;
+  /** How long an append waits for others; 0: not at all. */
+  readonly gatherMillis: number;
+  /** True: an engine that keeps one copy is accepted. */
+  readonly allowsSingle: boolean;
+  readonly leaseMillis: number;
+}
+
+/** What an operator says of it: an engine, or nothing that needs one. */
+export type GivenCluster = Partial<Omit<ClusterChoice, 'listen'>> & {
+  /** Without a host: the one that the service listens on. */
+  readonly listen?: { readonly host: string | undefined; readonly port: number };
+};
+
+interface Around {
+  readonly dataDirectory: string | undefined;
+  readonly listen: { readonly host: string };
+}
+
+type Reading =
+  | { readonly kind: 'valid'; readonly choice: ClusterChoice | undefined }
+  | { readonly kind: 'invalid'; readonly fault: string };
+
+/** Fills in defaults, and refuses what cannot be. */
+export function completeCluster(given: GivenCluster, { dataDirectory, listen }: Around): Reading {
+  const { secret, engine, ...rest } = given;
+  if (engine === undefined) {
+    // A secret in the environment of all services of a machine does no harm.
+    const [idle] = Object.keys(rest);
+    return idle === undefined ? { kind: 'valid', choice: undefined } : invalid(idleText);
+  }
+  if (dataDirectory === undefined) return invalid(inMemoryText);
+  const links = { host: listen.host, port: limits.clusterPort };
+  const choice: ClusterChoice = {
+    ...{ engine, secret },
+    hostName: given.hostName ?? machineName(),
+    listen: { host: given.listen?.host ?? links.host, port: given.listen?.port ?? links.port },
+    advertise: given.advertise,
+    zone: given.zone ?? '',
+    secretFile: given.secretFile,
+    localSync: given.localSync ?? true,
+    gatherMillis: given.gatherMillis ?? 0,
+    allowsSingle: given.allowsSingle ?? false,
+    leaseMillis: given.leaseMillis ?? limits.leaseMillis,
+  };
+  const fault = faultOf(choice);
+  return fault === undefined ? { kind: 'valid', choice } : invalid(fault);
+}
+
+/** Reads `postgres://…`; what is wrong is said without the password. */
+export function parseEngine(text: string): PostgresPlace | { readonly fault: string } {
+  const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
+  if (/^(?:s3|https?|nats)$/i.test(scheme)) {
+    return { fault: `an engine at ${scheme}:// is not built; PostgreSQL is: postgres://…` };
+  }
+  const reading = parsePostgresPlace(text);
+  return reading.kind === 'valid' ? reading.place : { fault: reading.reason };
+}
+
+/** Reads `host:port`, `[::1]:3001` or a bare port. */
+export function parseLinkAddress(
+  text: string,
+): { readonly host: string | undefined; readonly port: number } | undefined {
+  const match = /^(?:(\[[0-9a-fA-F:.]+\]|[^:[\]\s]+):)?(\d{1,5})$/.exec(text);
+  const port = Number(match?.[2]);
+  if (match === null || port > 65_535) return undefined;
+  return { host: match[1]?.replace(/^\[|\]$/g, ''), port };
+}
+
+/** True for an address that stands for all of a machine, where nobody can be reached. */
+export function isWildcard(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+/** Keys of `[cluster]` that are specified and not built, and what is so instead. */
+export const notBuiltKeys: ReadonlyMap<string, string> = new Map([
+  ['cluster.snapshots', 'the shared log is kept whole, and hosts catch up from it'],
+  ['cluster.copies', 'every host of a cluster has a copy of every database'],
+  ['cluster.reads', 'a confirmed read asks the engine'],
+]);
+
+function faultOf({ leaseMillis, listen, advertise }: ClusterChoice): string | undefined {
+  const { leaseMillisMin, leaseMillisMax } = limits;
+  if (leaseMillis < leaseMillisMin || leaseMillis > leaseMillisMax) {
+    return (
+      `--cluster-lease-millis: ${leaseMillis} ms is not from ${leaseMillisMin} ms to ` +
+      `${leaseMillisMax} ms`
+    );
+  }
+  if (!isWildcard(listen.host) || advertise !== undefined) return undefined;
+  return (
+    `--cluster-listen ${listen.host} says not where the other hosts reach this one: add ` +
+    '--advertise and its own address, such as --advertise 10.0.0.4:3001'
+  );
+}
+
+function machineName(): string {
+  const [name = ''] = os.hostname().split('.');
+  return name;
+}
+
+function invalid(fault: string): Reading {
+  return { kind: 'invalid', fault };
+}
+
+const idleText =
+  'settings of [cluster] count only for a host of a cluster: name its engine with ' +
+  '--cluster postgres://USER@HOST/DATABASE, or leave them out';
+
+const inMemoryText =
+  '--cluster and --in-memory exclude each other: a host keeps a log of each database in its data ' +
+  'folder';
