@@ -73,6 +73,9 @@ export const clusterLimits = {
   clockSkewWarnMillis: 500,
   clockSkewClaimMillisMax: 10_000,
   clockLookMillis: 5_000,
+  /** A host is ready while its beat, and its copy of the registry, are no older. */
+  readyEngineMillisMax: 2_000,
+  readyRegistryMillisMax: 5_000,
   /** A host that stops gives its databases away for so long, before it closes its doors. */
   drainMillisMax: 10_000,
   /** Databases that a host gives away at once when it drains. */

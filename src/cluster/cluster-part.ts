@@ -1,3 +1,4 @@
+import type { TimeFigures } from '../database/time-counts.ts';
 import type { ReplicationControl } from '../host/databases/replication-control.ts';
 import type { DatabaseRole, FollowerRole } from '../host/replication/database-role.ts';
 import type { HostCluster } from '../host/replication/host-cluster.ts';
@@ -6,16 +7,21 @@ import type { LogPoint } from '../log/log-point.ts';
 import type { Report } from '../node/report-line.ts';
 import type { HostRow, SeenHost } from '../shared-log/directory.ts';
 import type { Lead } from '../shared-log/entry-payloads.ts';
+import type { LookAround } from '../shared-log/member.ts';
 import { bigintToHex } from '../values/hex.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import type { ClusterSecret } from './cluster-secret.ts';
+import { type ForwardCount, ForwardMeter } from './forward-meter.ts';
 import { checkHostFacts, type JoinedHost } from './join-cluster.ts';
 import { type ForwardRequest, LinkClient, type UpgradeAnswer } from './link-client.ts';
 import { LinkServer, type LinkServerOptions } from './link-server.ts';
 import { LinkIdentity } from './link-tls.ts';
 import { LinkWatch } from './link-watch.ts';
 import { Membership, type MembershipOptions } from './membership.ts';
+import { type AppendFigures, MeteredLog } from './metered-log.ts';
 import { isReadyToLead, Moving } from './moving.ts';
+import { type Copy, Operations } from './operations.ts';
+import { type RoleFigures, RoleWatch } from './role-watch.ts';
 import { type LeaderPlace, type Routed, Routing } from './routing.ts';
 
 export interface ClusterPartOptions
@@ -33,7 +39,18 @@ export interface ClusterPartOptions
   readonly report: Report;
 }
 
-export type HostedDatabases = Pick<ReplicationControl, 'wake' | 'handOver'>;
+export interface ClusterPartFigures {
+  readonly appends: AppendFigures;
+  readonly roles: RoleFigures;
+  readonly forwarded: readonly ForwardCount[];
+  readonly forwardTimes: TimeFigures;
+}
+
+/** The databases of this host. */
+export interface HostedDatabases extends Pick<ReplicationControl, 'wake' | 'handOver'> {
+  /** Last commit of a database that runs here, and the last durable one. */
+  offsetsOf?(database: DatabaseIdentity): Pick<Copy, 'offset' | 'acknowledged'> | undefined;
+}
 
 /**
  * This host's part in its cluster: the others see it, it hears of those that end, and requests get
@@ -47,9 +64,13 @@ export class ClusterPart {
   readonly #membership: Membership;
   readonly #watch: LinkWatch;
   readonly #routing: Routing;
-  readonly #roles = new Map<DatabaseIdentity, DatabaseRole>();
+  readonly #roles: RoleWatch;
+  readonly #log: MeteredLog;
+  readonly #forwards = new ForwardMeter();
   readonly #me: Omit<Lead, 'history'>;
   #databases: HostedDatabases | undefined;
+  #moving: Moving | undefined;
+  #operations: Operations | undefined;
 
   private constructor(
     options: ClusterPartOptions,
@@ -65,6 +86,9 @@ export class ClusterPart {
     this.#client = parts.client;
     this.#membership = parts.membership;
     this.#me = parts.me;
+    const { joined, now, leaseMillis, report } = options;
+    this.#roles = new RoleWatch({ now, leaseMillis, report });
+    this.#log = new MeteredLog({ sharedLog: joined.engine, now, report });
     this.#watch = new LinkWatch({
       client: this.#client,
       others: () => this.#membership.hosts.filter((host) => host.host !== this.#me.host),
@@ -116,11 +140,11 @@ export class ClusterPart {
   get forHost(): HostCluster {
     const { joined, leaseMillis, waitsForLocalSync } = this.#options;
     return {
-      ...{ cluster: joined.cluster, me: this.#me, sharedLog: joined.engine },
+      ...{ cluster: joined.cluster, me: this.#me, sharedLog: this.#log },
       entryBytesMax: joined.capabilities.entryBytesMax,
       ...{ leaseMillis, waitsForLocalSync },
       history: () => joined.history(),
-      look: (database, leader) => this.#membership.look(database, leader),
+      look: (database, leader) => this.#look(database, leader),
       acknowledgedElsewhere: (database) => this.#acknowledgedElsewhere(database),
       onRole: (database, role) => this.#changed(database, role),
     };
@@ -133,11 +157,41 @@ export class ClusterPart {
   /** The databases run, and can be woken and given away. */
   attach(databases: HostedDatabases): void {
     this.#databases = databases;
+    const { joined, report } = this.#options;
+    const moving = new Moving({
+      ...{ control: databases, report, me: this.#me.host, history: () => joined.history() },
+      led: () => [...this.roles].flatMap(([one, { kind }]) => (kind === 'leader' ? [one] : [])),
+      living: () => this.#membership.living,
+      isReady: (host, database) => this.#isReady(host, database),
+      leaves: (database) => this.#roles.leaves(database),
+    });
+    this.#moving = moving;
+    this.#operations = new Operations({
+      ...{ me: this.#me.host, membership: this.#membership, client: this.#client, moving },
+      placeOf: (database) => this.#placeOf(database),
+      ownCopies: () => this.ownCopies,
+      forget: (host) => joined.engine.forget(host),
+    });
+  }
+
+  /** What operators do with hosts; `undefined` before the databases run. */
+  get operations(): Operations | undefined {
+    return this.#operations;
   }
 
   /** This host's part in each database, as it was told last. */
   get roles(): ReadonlyMap<DatabaseIdentity, DatabaseRole> {
-    return this.#roles;
+    return this.#roles.roles;
+  }
+
+  /** Time since this host had all of a database that the engine showed. */
+  ageMillisOf(database: DatabaseIdentity): number | undefined {
+    return this.#roles.ageMillisOf(database);
+  }
+
+  get figures(): ClusterPartFigures {
+    const { counts: forwarded, times: forwardTimes } = this.#forwards;
+    return { appends: this.#log.figures, roles: this.#roles.figures, forwarded, forwardTimes };
   }
 
   /**
@@ -146,12 +200,16 @@ export class ClusterPart {
    */
   async drain(signal: AbortSignal): Promise<number> {
     await this.#membership.drain(true);
-    return this.#moving(this.#databases)?.moveAll(signal) ?? 0;
+    return this.#moving?.moveAll(signal) ?? 0;
   }
 
   /** Takes a request to the host that leads its database; see `Routing`. */
-  forward(database: DatabaseIdentity, request: ForwardRequest): Promise<Routed> {
-    return this.#routing.route(database, request);
+  async forward(database: DatabaseIdentity, request: ForwardRequest): Promise<Routed> {
+    const { now } = this.#options;
+    const begun = now();
+    const routed = await this.#routing.route(database, request);
+    this.#forwards.count(request.path, routed.kind, now() - begun);
+    return routed;
   }
 
   /** Where a database is led, as far as this host knows. */
@@ -170,8 +228,8 @@ export class ClusterPart {
    */
   answer(path: string): unknown {
     const [, question, hex] = /^(acknowledged|ready)\/([0-9a-f]{64})$/.exec(path) ?? [];
-    if (hex === undefined) return undefined;
-    const role = this.#roles.get(databaseIdentity(BigInt(`0x${hex}`)));
+    if (hex === undefined) return this.#operations?.answer(path);
+    const role = this.#roles.roleOf(databaseIdentity(BigInt(`0x${hex}`)));
     if (question === 'ready') return { isReady: isReadyToLead(role) };
     if (role?.kind !== 'follower' || role.end.offset > role.settledOffset) return undefined;
     const { position, chain, offset } = role.end;
@@ -193,12 +251,19 @@ export class ClusterPart {
   }
 
   #changed(database: DatabaseIdentity, role: DatabaseRole): void {
-    this.#roles.set(database, role);
+    this.#roles.changed(database, role);
     this.#routing.changed(database);
   }
 
+  #look(database: DatabaseIdentity, leader: Lead | undefined): LookAround {
+    const around = this.#membership.look(database, leader);
+    const row = leader === undefined ? undefined : this.#membership.hostOf(leader.host);
+    this.#roles.looked(database, leader, { ...around, hasLeft: row?.state === 'gone' });
+    return around;
+  }
+
   #placeOf(database: DatabaseIdentity): LeaderPlace {
-    const role = this.#roles.get(database);
+    const role = this.#roles.roleOf(database);
     if (role?.kind === 'leader') return { kind: 'here' };
     const leader = role?.kind === 'follower' && role.isLedElsewhere ? role.leader : undefined;
     if (leader === undefined || this.#membership.look(database, leader).isGone) {
@@ -208,19 +273,23 @@ export class ClusterPart {
   }
 
   #wakeFollowersOf(boot: Lead['boot']): void {
-    for (const [database, role] of this.#roles) {
+    for (const [database, role] of this.roles) {
       if (role.kind === 'follower' && role.leader?.boot === boot) this.#databases?.wake(database);
     }
   }
 
-  #moving(control: HostedDatabases | undefined): Moving | undefined {
-    if (control === undefined) return undefined;
-    const { joined, report } = this.#options;
-    return new Moving({
-      ...{ control, report, me: this.#me.host, history: () => joined.history() },
-      led: () => [...this.#roles].flatMap(([one, { kind }]) => (kind === 'leader' ? [one] : [])),
-      living: () => this.#membership.living,
-      isReady: (host, database) => this.#isReady(host, database),
+  /** This host's part in each database, for others. */
+  get ownCopies(): readonly Copy[] {
+    return [...this.roles].map(([database, role]) => {
+      const { offset = 0, acknowledged = 0 } = this.#databases?.offsetsOf?.(database) ?? {};
+      const own = {
+        ...{ database, kind: role.kind, offset, acknowledged, term: 0, isAtEnd: false },
+        ageMillis: this.#roles.ageMillisOf(database),
+      };
+      if (role.kind === 'leader') return { ...own, term: role.term, isAtEnd: true };
+      if (role.kind !== 'follower') return own;
+      const { term, end, settledOffset, isAtEnd } = role;
+      return { ...own, term, offset: end.offset, acknowledged: settledOffset, isAtEnd };
     });
   }
 

@@ -9,6 +9,7 @@ import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import type { AppPlaces } from './app-places.ts';
 import type { CallRates } from './call-rates.ts';
+import type { ClusterDesk } from './cluster-desk.ts';
 import type { ConsoleContext } from './console.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServiceFacts } from './service-facts.ts';
@@ -43,6 +44,8 @@ export interface HttpContext extends ConsoleContext {
   readonly places: AppPlaces;
   /** Who can read the metrics; with `off`, their path does not exist. */
   readonly metricsFor: 'anyone' | 'operators' | 'off';
+  /** The cluster that the service is a host of; absent: it is alone. */
+  readonly cluster?: ClusterDesk | undefined;
   /** Figures of the whole service, for metrics. */
   readonly figures: () => readonly ServiceFigure[];
   /** Who is connected to which database. */

@@ -1,14 +1,29 @@
 import type { DatabaseHandle } from '../host/supervision/database-handle.ts';
 import type { DatabaseHealth, WaitingPart } from '../host/supervision/health.ts';
 import { limits } from '../limits.ts';
+import type { ClusterDesk } from './cluster-desk.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, json, type Reply } from './exchange.ts';
 
-/** `GET /v1/health`: responds as long as the process runs. */
-export function processHealth({ packageName, version, publicUrl }: HttpContext): Reply {
+/**
+ * `GET /v1/health`: responds as long as the process runs. With `?detail`, operators also see its
+ * cluster, and its part in each database.
+ */
+export async function processHealth(exchange: Exchange, context: HttpContext): Promise<Reply> {
+  const { packageName, version, publicUrl, host, cluster } = context;
   const known = publicUrl === undefined ? {} : { public_url: publicUrl };
   const body = { nodes: [0], package_name: packageName, schedulable: true, version, ...known };
-  return json(200, JSON.stringify(body));
+  if (!detailIn(exchange)) return json(200, JSON.stringify(body));
+  await exchange.settleCaller('required');
+  host.access.requireOperator(callerOf(exchange), 'view health');
+  const status = cluster === undefined ? null : await clusterHealth(cluster);
+  const detailed = JSON.stringify({ ...body, cluster: status });
+  return json(200, detailed, { 'cache-control': 'no-store' });
+}
+
+async function clusterHealth(cluster: ClusterDesk): Promise<object> {
+  const [status, databases] = await Promise.all([cluster.status(), cluster.databases()]);
+  return { ...status, not_ready: cluster.notReady() ?? null, databases };
 }
 
 /**

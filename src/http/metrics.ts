@@ -6,6 +6,7 @@ import type { DatabaseHealth } from '../host/supervision/health.ts';
 import type { VitalFigures } from '../host/supervision/vitals.ts';
 import { identityToHex } from '../values/identity.ts';
 import { addBackups } from './backup-metrics.ts';
+import { addCluster } from './cluster-metrics.ts';
 import { callerOf, type HttpContext } from './context.ts';
 import { addDeploys } from './deploy-metrics.ts';
 import { type Exchange, json, type Reply, text } from './exchange.ts';
@@ -308,7 +309,12 @@ function scrapeTargets(exchange: Exchange): Reply {
 }
 
 /** `GET /v1/metrics`: the Prometheus text format. */
-async function metrics({ host, figures: ofService, registry: kept }: HttpContext): Promise<Reply> {
+async function metrics({
+  host,
+  cluster,
+  figures: ofService,
+  registry: kept,
+}: HttpContext): Promise<Reply> {
   const registry = new Registry();
   const { databases, sleep } = host.statistics();
   addOpenings(registry, databases);
@@ -323,6 +329,7 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
   addHistories(registry, host, awake);
   addBackups(registry, host);
   addDeploys(registry, host);
+  addCluster(registry, cluster);
   new Gauge({
     name: 'reducerdb_resident_memory_bytes',
     help: 'Resident memory of the process',

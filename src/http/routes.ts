@@ -12,6 +12,7 @@ import {
   restore,
 } from './backups.ts';
 import { call } from './call.ts';
+import { clusterRoutes } from './cluster.ts';
 import { consoleRoutes } from './console.ts';
 import { consoleLoginRoutes, type LoginContext } from './console-login.ts';
 import { consoleSessionRoutes } from './console-sessions.ts';
@@ -77,6 +78,7 @@ export function makeRoutes(options: RoutesOptions): Route[] {
   return [
     ...hostRoutes(options),
     ...serviceRoutes(options),
+    ...clusterRoutes(options),
     ...templateRoutes(options),
     ...consoleRoutes(options),
     ...consoleSessionRoutes(options),
@@ -96,10 +98,13 @@ function hostRoutes(context: HttpContext): Route[] {
       isOfApps: true,
       methods: { GET: { token: 'optional', run: () => empty(200) } },
     },
-    { path: '/v1/health', methods: { GET: { token: 'none', run: () => processHealth(context) } } },
+    {
+      path: '/v1/health',
+      methods: { GET: { token: 'none', run: (exchange) => processHealth(exchange, context) } },
+    },
     {
       path: readyPath,
-      methods: { GET: { token: 'none', run: () => readiness(context.stopping) } },
+      methods: { GET: { token: 'none', run: () => readiness(context.stopping, context.cluster) } },
     },
     {
       path: '/v1/audit',

@@ -4,10 +4,15 @@ import { ClusterError } from '../cluster/cluster-error.ts';
 import { ClusterPart, type ClusterPartOptions } from '../cluster/cluster-part.ts';
 import { ClusterSecret } from '../cluster/cluster-secret.ts';
 import { type JoinedHost, joinCluster, postgresReach } from '../cluster/join-cluster.ts';
+import type { Host } from '../host/host.ts';
+import type { ClusterDesk } from '../http/cluster-desk.ts';
 import { limits } from '../limits.ts';
 import { entryVersion } from '../shared-log/entry.ts';
 import { EngineError } from '../shared-log/shared-log.ts';
+import { identityToHex } from '../values/identity.ts';
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { type ClusterChoice, isWildcard } from './cluster-choice.ts';
+import { makeClusterDesk } from './cluster-desk.ts';
 import {
   ConfigurationError,
   keyFilesOf,
@@ -116,6 +121,19 @@ export class ClusterHost {
     return part;
   }
 
+  /** The databases run: from now on they can be moved; gives what the doors show of the cluster. */
+  opened(host: Host): ClusterDesk | undefined {
+    const part = this.#part;
+    if (part === undefined) return undefined;
+    const { replication } = host;
+    part.attach({
+      wake: (database) => replication.wake(database),
+      handOver: (database, to) => replication.handOver(database, to),
+      offsetsOf: (database) => offsetsOf(host, database),
+    });
+    return makeClusterDesk({ part, joined: this.#joined, choice: this.#choice, host });
+  }
+
   /** Gives the databases that it leads to other hosts, within a time. */
   async drain(millisMax: number): Promise<void> {
     if (this.#part === undefined || this.#isReplaced) return;
@@ -129,6 +147,17 @@ export class ClusterHost {
   async close(): Promise<void> {
     const part = this.#part;
     await awake(() => (part === undefined ? this.#joined.close() : part.close()));
+  }
+}
+
+function offsetsOf(host: Host, database: DatabaseIdentity) {
+  try {
+    const { handle } = host.database(identityToHex(database));
+    const { offset, durableOffset } = handle.statistics();
+    return { offset, acknowledged: durableOffset };
+  } catch {
+    // The registry, or a database that is just removed.
+    return undefined;
   }
 }
 

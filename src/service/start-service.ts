@@ -1,11 +1,10 @@
-import { setMaxListeners } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Registry } from 'prom-client';
 import { ClientAddresses } from '../auth/client-address.ts';
-import { HostTokens } from '../auth/host-tokens.ts';
+import { HostTokens, type HostTokensOptions } from '../auth/host-tokens.ts';
 import { Issuers } from '../auth/issuers.ts';
 import { KeyError, type KeyFiles } from '../auth/keys.ts';
 import type { PageRules } from '../auth/page-rules.ts';
@@ -17,6 +16,7 @@ import type { HostOptions } from '../host/host-options.ts';
 import { RegistryError } from '../host/registry/database-files.ts';
 import { appRoute } from '../http/app-files.ts';
 import type { AppPlaces } from '../http/app-places.ts';
+import type { ClusterDesk } from '../http/cluster-desk.ts';
 import { RequestTimes } from '../http/request-times.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
@@ -50,6 +50,7 @@ import { ListenerCopies } from './listener-copies.ts';
 import { loginClientsOf } from './login-clients.ts';
 import { lowSignedSince } from './low-signed.ts';
 import { makeMcpDoor, mcpRulesOf, pageRulesOf } from './mcp-door.ts';
+import { OrderlyStop } from './orderly-stop.ts';
 import { measureProcess } from './process-figures.ts';
 import { loadKeysOf } from './remembered-key.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
@@ -141,12 +142,8 @@ async function assemble(
   const isNewPair = !existsSync(keyFiles.privateKeyFile);
   const readKeys = () => loadKeysOf(dataDirectory, keyFiles);
   const tokens = new HostTokens(await readKeys(), {
+    ...tokenRulesOf(configuration, log),
     lowSignedSince: await lowSignedSince(dataDirectory, isNewPair),
-    issuer: configuration.issuer,
-    lifeSeconds: configuration.tokenSeconds,
-    issuers: new Issuers(configuration.issuers, {
-      report: (message) => log.report({ level: 'warn', message }),
-    }),
     // No request arrives before the host is open.
     isRevoked: (id) => host.grants.isRevoked(id),
   });
@@ -167,37 +164,21 @@ async function assemble(
   const part = await cluster?.appear(addressOf(server));
   const options = { ...hostOptionsOf(configuration, folder), cluster: part?.forHost };
   const host = await Host.open({ ...options, ...inside });
-  part?.attach(host.replication);
-  let stopsAt: number | undefined;
-  releases.push(() => host.close(stopsAt === undefined ? undefined : millisUntil(stopsAt)));
-  const stopping = new AbortController();
-  // Each request that follows a log adds a listener; there may be many.
-  setMaxListeners(0, stopping.signal);
+  const desk = cluster?.opened(host);
+  const stop = new OrderlyStop();
+  releases.push(() => host.close(stop.millisLeft));
   const pages = pageRulesOf(configuration);
   const places = appPlacesOf(configuration, pages);
   const gate = { tokens, addresses, rates: ratesOf(configuration), pages };
   const sockets = makeSocketDoor(configuration, { host, gate, log });
   releases.push(() => sockets.close(0));
   const registry = measureProcess(dataDirectory, releases);
-  const parts = { host, gate, log, sockets, stopping: stopping.signal, registry, places };
-  waitingRoom.open(makeHandler(configuration, parts));
+  const parts = { host, gate, log, sockets, stopping: stop.signal, registry, places };
+  waitingRoom.open(makeHandler(configuration, { ...parts, cluster: desk }));
   upgrades.open(sockets);
   const address = addressOf(server);
   log.report({ level: 'info', message: `listening on ${urlOf(address, configuration.tls)}` });
-  const stop = async () => {
-    log.report({ level: 'info', message: 'stopping' });
-    await cluster?.drain(limits.drainMillisMax);
-    stopping.abort();
-    stopsAt = performance.now() + limits.shutdownMillisMax;
-    const isServed = sockets.close(limits.shutdownMillisMax);
-    const hurry = setTimeout(() => host.hurry(), limits.shutdownPatienceMillis);
-    await end.close(limits.shutdownMillisMax);
-    await isServed;
-    clearTimeout(hurry);
-    for (const release of releases.reverse()) await release();
-    log.report({ level: 'info', message: 'stopped' });
-  };
-  const stopOnce = once(stop);
+  const stopOnce = once(() => stop.run({ log, cluster, sockets, host, end, releases }));
   void cluster?.replaced.then(stopOnce);
   return {
     ...{ url: urlOf(address, configuration.tls), address, host, tokens },
@@ -209,6 +190,14 @@ async function assemble(
     },
     stop: stopOnce,
   };
+}
+
+function tokenRulesOf(
+  { issuer, tokenSeconds, issuers }: ServiceConfiguration,
+  log: ServiceLog,
+): Pick<HostTokensOptions, 'issuer' | 'lifeSeconds' | 'issuers'> {
+  const report = (message: string) => log.report({ level: 'warn', message });
+  return { issuer, lifeSeconds: tokenSeconds, issuers: new Issuers(issuers, { report }) };
 }
 
 function appPlacesOf(
@@ -337,10 +326,6 @@ function reportWeakLock(folder: string, log: ServiceLog): void {
   log.report({ level: 'warn', message });
 }
 
-function millisUntil(moment: number): number {
-  return Math.max(0, moment - performance.now());
-}
-
 /** Runs `work` once; later calls wait for the first. */
 function once(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
@@ -384,6 +369,7 @@ function givenUpTokensLimiter({ addressRequestsPerSecond }: RateLimits): RateLim
 
 interface Parts {
   readonly host: Host;
+  readonly cluster: ClusterDesk | undefined;
   readonly gate: Gate;
   readonly log: ServiceLog;
   readonly sockets: WebSocketDoor;
@@ -402,16 +388,14 @@ function makeSocketDoor(
 }
 
 function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {
-  const { host, gate, log, sockets, stopping, registry, places } = parts;
+  const { host, cluster, gate, log, sockets, stopping, registry, places } = parts;
   const { tokens, rates } = gate;
   const clock = new MachineClock();
   const onError = (error: unknown, method: string, path: string) =>
     log.failure(error, `answering ${method} ${path}`);
   const routes = makeRoutes({
     onError,
-    host,
-    tokens,
-    rates,
+    ...{ host, cluster, tokens, rates },
     stopping,
     packageName: productName,
     version: productVersion,

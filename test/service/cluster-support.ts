@@ -9,6 +9,8 @@ export class ServiceCluster {
   readonly sandbox: Sandbox;
   readonly secret = randomBytes(32).toString('base64');
   readonly #hosts: RunningService[] = [];
+  /** Who operates it, once logged in. */
+  #operator: { readonly identity: string; readonly token: string } | undefined;
 
   private constructor(postgres: PostgresCluster, sandbox: Sandbox) {
     this.postgres = postgres;
@@ -34,10 +36,43 @@ export class ServiceCluster {
     return { REDUCERDB_CLUSTER: this.postgres.address, REDUCERDB_CLUSTER_SECRET: this.secret };
   }
 
+  /** Makes an identity whom hosts from then on take for an operator, and who `run` is. */
+  async appoint(): Promise<void> {
+    const first = await this.host('first');
+    const answer = await fetch(`${first.url}/v1/identity`, { method: 'POST' });
+    this.#operator = (await answer.json()) as { identity: string; token: string };
+    await first.stop();
+  }
+
+  get operator(): string {
+    return this.#operator?.identity ?? '';
+  }
+
+  /** Runs a command as the operator, at a host. */
+  run(host: RunningService, words: readonly string[]): Promise<RunResult> {
+    const place = host.url.replace('//', `//${this.#operator?.token}@`);
+    const env = { REDUCERDB_TOKEN: place };
+    return this.sandbox.run([...words, '--server', host.url], { env });
+  }
+
+  /** The same; gives what it printed, and demands that it succeeds. */
+  async ok(host: RunningService, words: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run(host, words);
+    if (code !== 0) throw new Error(`${words.join(' ')}: exit ${code}\n${stdout}\n${stderr}`);
+    return stdout;
+  }
+
+  async asOperator({ url }: RunningService, path: string): Promise<unknown> {
+    const headers = { authorization: `Bearer ${this.#operator?.token}` };
+    return (await fetch(url + path, { headers })).json();
+  }
+
   /** Starts a host and waits until it answers. */
   async host(name: string, flags: readonly string[] = []): Promise<RunningService> {
     const port = await freePort();
-    const child = this.sandbox.spawn(startOf(this.folder(name), name, port, flags), {
+    const operators = this.#operator === undefined ? [] : ['--operator', this.#operator.identity];
+    const all = [...operators, ...flags];
+    const child = this.sandbox.spawn(startOf(this.folder(name), name, port, all), {
       env: this.environment,
     });
     const service = new RunningService(child, `http://127.0.0.1:${port}`);

@@ -39,7 +39,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'backup',
     'shared-log',
   ],
-  cluster: ['values', 'log', 'auth', 'node', 'shared-log', 'engines', 'host'],
+  cluster: ['values', 'log', 'database', 'auth', 'node', 'shared-log', 'engines', 'host'],
   doors: ['values', 'schema', 'auth', 'bundle', 'database', 'host'],
   declare: ['values', 'schema'],
   codegen: ['values', 'schema', 'declare'],

@@ -1,22 +1,37 @@
 import type { Command } from 'commander';
 import type { EngineReport, LatencyFigures } from '../../cluster/check-engine.ts';
+import {
+  boolean,
+  list,
+  number,
+  object,
+  optional,
+  parseAs,
+  type Shape,
+  string,
+} from '../../values/json-shape.ts';
 import { CliError, type Io } from '../io.ts';
+import { Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
+import { addClusterHosts } from './cluster-hosts.ts';
 
-/** Adds `cluster`, for hosts that share their databases. */
+/** Adds `cluster`, for services that share their databases. */
 export function addCluster(program: Command, io: Io): void {
   const cluster = program
     .command('cluster')
-    .description('look at what several hosts share their databases by');
-  cluster
-    .command('check [address]')
+    .description('look at the hosts that share their databases, and move these between them');
+  addClusterHosts(cluster, io);
+  withYes(withServer(cluster.command('check [address]')))
     .description('try whether PostgreSQL can hold the logs of a cluster, and how quick it is')
     .option('--json', 'print JSON')
     .addHelpText('after', help)
-    .action(async (given: string | undefined, { json }: { readonly json?: true }) => {
-      const address = given ?? io.environment.REDUCERDB_CLUSTER;
-      if (address === undefined) throw new CliError(addressText, 2);
-      const report = await check(address);
+    .action(async (given: string | undefined, flags: CheckFlags, command: Command) => {
+      const { json, server } = flags;
+      const address =
+        given ?? (server === undefined ? io.environment.REDUCERDB_CLUSTER : undefined);
+      if (address === undefined && server === undefined) throw new CliError(addressText, 2);
+      const report = address === undefined ? await checkOf(io, command) : await check(address);
       if (json === true) io.out(JSON.stringify(report, null, 2));
       else io.out(tableOf(report));
       const faults = report.findings.filter(({ isFine }) => !isFine);
@@ -25,9 +40,31 @@ export function addCluster(program: Command, io: Io): void {
     });
 }
 
+interface CheckFlags {
+  readonly json?: true;
+  readonly server?: string;
+}
+
+/** A host tries the engine that it uses. */
+async function checkOf(io: Io, command: Command): Promise<EngineReport> {
+  const api = await new Session(io, command).apiWithIdentity();
+  return parseAs(await api.text('POST', '/v1/cluster/check'), reportShape);
+}
+
+const latency = object({ p50: number, p99: number });
+
+const reportShape: Shape<EngineReport> = (json, place) => {
+  const read = object({
+    findings: list(object({ check: string, isFine: boolean, detail: string })),
+    ...{ append: optional(latency), confirm: optional(latency) },
+  })(json, place);
+  const { findings, append, confirm } = read;
+  return { findings, ...(append && { append }), ...(confirm && { confirm }) };
+};
+
 const addressText =
   'Give the address of PostgreSQL: reducerdb cluster check postgres://USER@HOST/DATABASE, or set ' +
-  'REDUCERDB_CLUSTER.';
+  'REDUCERDB_CLUSTER; or name a host of a cluster with --server.';
 
 const help = `
 The address can name several servers: postgres://user@pg1,pg2/app. The check uses the one that is

@@ -40,7 +40,12 @@ export type AuditAction =
   | 'pause schedule'
   | 'resume schedule'
   | 'set env'
-  | 'unset env';
+  | 'unset env'
+  | 'move database'
+  | 'drain host'
+  | 'undrain host'
+  | 'forget host'
+  | 'check engine';
 
 export interface AuditNote {
   /** An `AuditAction`; for a refused action, the words of the refusal. */

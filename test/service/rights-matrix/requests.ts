@@ -62,6 +62,7 @@ const special: Readonly<Record<string, Send>> = {
     const body = JSON.stringify({ code: JSON.parse(text).code });
     return ask(cell, 'POST /v1/console/sessions', { body });
   },
+  'GET /v1/health, detail': (cell) => ask(cell, 'GET /v1/health', { more: '?detail' }),
   'ANY /, no page': (cell) => ask(cell, 'PATCH /'),
   'GET /v1/databases, detail=true': (cell) => {
     return ask(cell, 'GET /v1/databases', { more: '?detail=true' });

@@ -1,0 +1,112 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { spanCount } from '../database/time-counts.ts';
+import type { FollowerRole } from '../host/replication/database-role.ts';
+import type { Lead } from '../shared-log/entry-payloads.ts';
+import { bootId, hostId } from '../shared-log/host-ids.ts';
+import type { LookAround } from '../shared-log/member.ts';
+import { databaseIdentity } from '../values/identity-roles.ts';
+import { RoleWatch } from './role-watch.ts';
+
+const shop = databaseIdentity(7n);
+const bert: Lead = {
+  ...{ host: hostId(2n), boot: bootId(22n), name: 'bert', address: 'bert:3001', format: 1 },
+  history: 'postgres:1:1',
+};
+const fine: LookAround & { readonly hasLeft: boolean } = {
+  ...{ isEngineReached: true, beatAgeMillis: 100, isGone: false, rank: 0, skewMillis: 0 },
+  ...{ isCandidate: true, hasLeft: false },
+};
+const end = { position: 0, chain: 0n, offset: 3 };
+
+function following(term: number, leader = bert): FollowerRole {
+  return {
+    ...{ kind: 'follower', term, leader, isLedElsewhere: true, isAtEnd: true, end },
+    settledOffset: 3,
+  };
+}
+
+describe('the roles of a host', () => {
+  let now: number;
+  let lines: string[];
+  let watch: RoleWatch;
+
+  beforeEach(() => {
+    now = 1_000;
+    lines = [];
+    const report = ({ level, message }: { level: string; message: string }) =>
+      void lines.push(`${level}: ${message}`);
+    watch = new RoleWatch({ now: () => now, leaseMillis: 2_000, report });
+    watch.changed(shop, following(4));
+  });
+
+  it.each([
+    ['silent', { ...fine, beatAgeMillis: 2_100 }, 'it is silent, 2100 ms after its beat'],
+    ['ended', { ...fine, isGone: true }, 'its process has ended, 100 ms after its beat'],
+    [
+      'goodbye',
+      { ...fine, isGone: true, hasLeft: true, beatAgeMillis: undefined },
+      'it said goodbye',
+    ],
+  ] as const)('[replication 15.2] a leader that is gone, %s, is told once', (cause, look, why) => {
+    watch.looked(shop, bert, fine);
+    watch.looked(shop, bert, look);
+    now += 150;
+    watch.looked(shop, bert, look);
+    watch.changed(shop, following(4));
+    now += 50;
+    watch.changed(shop, { kind: 'leader', term: 5 });
+    expect(lines).toEqual([
+      `info: a database is led here in term 5, taken over from bert (${why}): ` +
+        '200 ms until it serves',
+    ]);
+    const { takeovers, takeoverTimes } = watch.figures;
+    expect(takeovers).toEqual({ goodbye: 0, ended: 0, silent: 0, 'handed-over': 0, [cause]: 1 });
+    expect(spanCount(takeoverTimes)).toBe(1);
+  });
+
+  it('[replication 15.2] a leader that was only late is not counted as lost', () => {
+    watch.looked(shop, bert, { ...fine, beatAgeMillis: 2_100 });
+    watch.looked(shop, bert, fine);
+    watch.changed(shop, { kind: 'leader', term: 5 });
+    expect(lines).toEqual(['info: a database is led here in term 5, handed over by bert']);
+    expect(watch.figures.takeovers).toMatchObject({ silent: 0, 'handed-over': 1 });
+  });
+
+  it('[replication 15.2] a term that was given away is no term that was lost', () => {
+    watch.changed(shop, { kind: 'leader', term: 5 });
+    const ended = watch.leaves(shop);
+    watch.changed(shop, { kind: 'opening' });
+    watch.changed(shop, following(6));
+    ended();
+    watch.changed(shop, { kind: 'leader', term: 7 });
+    watch.changed(shop, following(8));
+    expect(lines.slice(1)).toEqual([
+      'info: a database is handed over to bert; this host led it in term 5',
+      'info: a database is led here in term 7, handed over by bert',
+      'warn: a database was led here in term 7, until bert took it over: what was not ' +
+        'acknowledged has failed as database.lost',
+    ]);
+    expect(watch.figures).toMatchObject({ handedOver: 1, deposed: 1 });
+  });
+
+  it('[replication 15.2] an actor that is replaced within a term says nothing', () => {
+    watch.changed(shop, { kind: 'leader', term: 5 });
+    watch.changed(shop, { kind: 'opening' });
+    watch.changed(shop, { ...following(5), leader: undefined as never, isLedElsewhere: false });
+    watch.changed(shop, { kind: 'leader', term: 5 });
+    expect(lines).toHaveLength(1);
+    watch.changed(shop, { kind: 'broken', reason: 'log.diverged' });
+    expect(lines.at(-1)).toBe('error: a database is not served here: log.diverged');
+    expect(watch.figures.deposed).toBe(0);
+  });
+
+  it('[replication 15.1] the age of a copy is since it had all', () => {
+    now += 300;
+    expect(watch.ageMillisOf(shop)).toBe(300);
+    watch.changed(shop, { ...following(4), isAtEnd: false });
+    expect(watch.ageMillisOf(shop)).toBe(300);
+    watch.changed(shop, following(4));
+    expect(watch.ageMillisOf(shop)).toBe(0);
+    expect(watch.ageMillisOf(databaseIdentity(8n))).toBeUndefined();
+  });
+});
