@@ -41,6 +41,7 @@ export const clusterLimits = {
   linkConnectMillisMax: 3_000,
   linkAnswerMillisMax: 2_000,
   linkAnswerBytesMax: mebibyte,
+  linkQuestionBytesMax: mebibyte,
   /** A kept connection that nobody uses is closed by the sender, and later by the receiver. */
   linkIdleMillisMax: 20_000,
   linkConnectionsMax: 10_000,
@@ -50,6 +51,12 @@ export const clusterLimits = {
   linkHeaderBytesMax: 256 * kibibyte,
   /** Hosts that a request leaves, the first included. */
   forwardHopsMax: 2,
+  /** How long a host waits until its copy of the registry has what the sender's had. */
+  registryWaitMillisMax: 1_000,
+  /** A host that has lost a database may answer what it was asked for so long. */
+  forwardGraceMillis: 500,
+  /** Bodies up to this are kept, to be sent again; longer ones are streamed, once asked for. */
+  forwardKeptBytesMax: 256 * kibibyte,
   /** A request waits so long for a leader, and looks this often. */
   waitLeaderMillis: 8_000,
   routeLookMillis: 100,

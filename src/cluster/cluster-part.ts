@@ -13,7 +13,13 @@ import { type DatabaseIdentity, databaseIdentity } from '../values/identity-role
 import type { ClusterSecret } from './cluster-secret.ts';
 import { type ForwardCount, ForwardMeter } from './forward-meter.ts';
 import { checkHostFacts, type JoinedHost } from './join-cluster.ts';
-import { type ForwardRequest, LinkClient, type UpgradeAnswer } from './link-client.ts';
+import type { LeaderHint } from './leader-hint.ts';
+import {
+  type ForwardAnswer,
+  type ForwardRequest,
+  LinkClient,
+  type UpgradeAnswer,
+} from './link-client.ts';
 import { LinkServer, type LinkServerOptions } from './link-server.ts';
 import { LinkIdentity } from './link-tls.ts';
 import { LinkWatch } from './link-watch.ts';
@@ -21,8 +27,16 @@ import { Membership, type MembershipOptions } from './membership.ts';
 import { type AppendFigures, MeteredLog } from './metered-log.ts';
 import { isReadyToLead, Moving } from './moving.ts';
 import { type Copy, Operations } from './operations.ts';
+import {
+  answerOfRegistry,
+  changeRegistryAt,
+  type RegistryControl,
+  untilCopiedAt,
+} from './registry-link.ts';
 import { type RoleFigures, RoleWatch } from './role-watch.ts';
-import { type LeaderPlace, type Routed, Routing } from './routing.ts';
+import { type LeaderPlace, type Routed, Routing, type Send } from './routing.ts';
+import type { ForwardedHead } from './settled-caller.ts';
+import { UnderWay } from './under-way.ts';
 
 export interface ClusterPartOptions
   extends Pick<LinkServerOptions, 'listen' | 'onRequest' | 'onUpgrade'>,
@@ -50,6 +64,7 @@ export interface ClusterPartFigures {
 export interface HostedDatabases extends Pick<ReplicationControl, 'wake' | 'handOver'> {
   /** Last commit of a database that runs here, and the last durable one. */
   offsetsOf?(database: DatabaseIdentity): Pick<Copy, 'offset' | 'acknowledged'> | undefined;
+  readonly registry?: RegistryControl;
 }
 
 /**
@@ -67,6 +82,7 @@ export class ClusterPart {
   readonly #roles: RoleWatch;
   readonly #log: MeteredLog;
   readonly #forwards = new ForwardMeter();
+  readonly #underWay = new UnderWay();
   readonly #me: Omit<Lead, 'history'>;
   #databases: HostedDatabases | undefined;
   #moving: Moving | undefined;
@@ -99,7 +115,6 @@ export class ClusterPart {
     });
     this.#routing = new Routing({
       placeOf: (database) => this.#placeOf(database),
-      send: (address, request) => this.#client.forward(address, request),
       now: options.now,
     });
   }
@@ -112,7 +127,10 @@ export class ClusterPart {
     let part: ClusterPart | undefined;
     const server = await LinkServer.listen({
       ...{ identity, listen, boot, onRequest: options.onRequest, onUpgrade: options.onUpgrade },
-      onAsk: async (path) => (path === 'ping' ? {} : part?.answer(path)),
+      untilKnown: (head) => part?.untilKnown(head),
+      isHere: (head) => part?.placeOf(head.database).kind === 'here',
+      hintFor: (head) => part?.hintFor(head.database),
+      onAsk: async (path, body) => (path === 'ping' ? {} : part?.answer(path, body)),
     });
     const client = new LinkClient(identity);
     try {
@@ -146,6 +164,8 @@ export class ClusterPart {
       history: () => joined.history(),
       look: (database, leader) => this.#look(database, leader),
       acknowledgedElsewhere: (database) => this.#acknowledgedElsewhere(database),
+      changeRegistry: ({ address }, change) => changeRegistryAt(this.#client, address, change),
+      untilCopied: (offset) => untilCopiedAt(this.#client, this.#otherAddresses, offset),
       onRole: (database, role) => this.#changed(database, role),
     };
   }
@@ -203,13 +223,19 @@ export class ClusterPart {
     return this.#moving?.moveAll(signal) ?? 0;
   }
 
+  /** The name of this host. */
+  get name(): string {
+    return this.#me.name;
+  }
+
   /** Takes a request to the host that leads its database; see `Routing`. */
-  async forward(database: DatabaseIdentity, request: ForwardRequest): Promise<Routed> {
-    const { now } = this.#options;
-    const begun = now();
-    const routed = await this.#routing.route(database, request);
-    this.#forwards.count(request.path, routed.kind, now() - begun);
-    return routed;
+  forward(request: ForwardRequest): Promise<Led<ForwardAnswer>> {
+    return this.#route(request, (address, passed) => this.#client.forward(address, passed));
+  }
+
+  /** The same for the request of a WebSocket; `first`: what the client sent behind it. */
+  upgrade(request: ForwardRequest, first: Buffer): Promise<Led<UpgradeAnswer>> {
+    return this.#route(request, (address, passed) => this.#client.upgrade(address, passed, first));
   }
 
   /** Where a database is led, as far as this host knows. */
@@ -217,16 +243,32 @@ export class ClusterPart {
     return this.#placeOf(database);
   }
 
-  /** Takes the request for a WebSocket to a host. */
-  upgrade(address: string, request: ForwardRequest, first: Buffer): Promise<UpgradeAnswer> {
-    return this.#client.upgrade(address, request, first);
+  /** True if the last term of a database is another host's; requests are refused here. */
+  isLedElsewhere(database: DatabaseIdentity): boolean {
+    const role = this.#roles.roleOf(database);
+    return role?.kind === 'follower' && role.isLedElsewhere;
+  }
+
+  /** Waits for what the sender of a request knew of the registry; `undefined`: it is known here. */
+  untilKnown({ registryOffset = 0 }: ForwardedHead): Promise<unknown> | undefined {
+    const registry = this.#databases?.registry;
+    if (registry === undefined || registryOffset <= registry.registryOffset) return undefined;
+    return registry.untilRegistry(registryOffset, limits.registryWaitMillisMax);
+  }
+
+  /** What the answer 421 says. */
+  hintFor(database: DatabaseIdentity): LeaderHint | undefined {
+    const place = this.#placeOf(database);
+    return place.kind === 'elsewhere' ? { term: place.term, address: place.address } : undefined;
   }
 
   /**
    * What another host asks: where acknowledged history of a database ends here, and whether this
    * host could lead it.
    */
-  answer(path: string): unknown {
+  answer(path: string, body?: string): unknown {
+    const told = answerOfRegistry(this.#databases?.registry, path, body);
+    if (told !== undefined) return told;
     const [, question, hex] = /^(acknowledged|ready)\/([0-9a-f]{64})$/.exec(path) ?? [];
     if (hex === undefined) return this.#operations?.answer(path);
     const role = this.#roles.roleOf(databaseIdentity(BigInt(`0x${hex}`)));
@@ -250,9 +292,31 @@ export class ClusterPart {
     await this.#options.joined.close();
   }
 
+  /** Adds by which address clients reach the host that answered. */
+  async #route<Answer extends { readonly kind: string }>(
+    request: ForwardRequest,
+    send: Send<Answer>,
+  ): Promise<Led<Answer>> {
+    const { now } = this.#options;
+    const begun = now();
+    let leader: string | undefined;
+    const routed = await this.#routing.route<Answer>(request, (address, passed) => {
+      const { hosts } = this.#membership;
+      leader = hosts.find((host) => host.address === address)?.clientAddress;
+      const { registryOffset } = this.#databases?.registry ?? {};
+      const told = { ...passed, head: { ...passed.head, registryOffset } };
+      return this.#underWay.run({ address, database: passed.head.database }, told, send);
+    });
+    this.#forwards.count(request.path, resultOf(routed), now() - begun);
+    return { ...routed, leader };
+  }
+
   #changed(database: DatabaseIdentity, role: DatabaseRole): void {
     this.#roles.changed(database, role);
     this.#routing.changed(database);
+    const { kind, address } = { address: undefined, ...this.#placeOf(database) };
+    // While nobody is known to lead, the one who was asked may still answer.
+    if (kind !== 'unknown') this.#underWay.leads(database, address);
   }
 
   #look(database: DatabaseIdentity, leader: Lead | undefined): LookAround {
@@ -302,18 +366,32 @@ export class ClusterPart {
     }
   }
 
+  get #otherAddresses(): readonly string[] {
+    const others = this.#membership.living.filter(({ host }) => host !== this.#me.host);
+    return others.slice(0, limits.clusterHostsMax).map(({ address }) => address);
+  }
+
   async #acknowledgedElsewhere(database: DatabaseIdentity): Promise<readonly LogPoint[]> {
     const path = `acknowledged/${bigintToHex(database, 64)}`;
-    const others = this.#membership.living.filter(({ host }) => host !== this.#me.host);
-    const asked = others
-      .slice(0, limits.clusterHostsMax)
-      .map(({ address }) => this.#client.askHost(address, path).then(pointOf));
+    const asked = this.#otherAddresses.map((address) =>
+      this.#client.askHost(address, path).then(pointOf),
+    );
     const answers = await Promise.allSettled(asked);
     return answers.flatMap((one) =>
       one.status === 'fulfilled' && one.value !== undefined ? [one.value] : [],
     );
   }
 }
+
+function resultOf({ kind }: { readonly kind: string }): ForwardCount['result'] {
+  // A connection that was upgraded was answered, too.
+  return kind === 'upgraded' ? 'answered' : (kind as ForwardCount['result']);
+}
+
+/** What became of a request, and the client address of the host that it went to last. */
+export type Led<Answer extends { readonly kind: string }> = Routed<Answer> & {
+  readonly leader: string | undefined;
+};
 
 function pointOf(answer: unknown): LogPoint | undefined {
   const { position, chain, offset } = answer as Readonly<Record<string, unknown>>;

@@ -1,7 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request as ask } from 'node:https';
 import type { Duplex, Readable } from 'node:stream';
 import { limits } from '../limits.ts';
+import { type LeaderHint, leaderAddressHeader, termHeader } from './leader-hint.ts';
 import { bootHeader, ownPath } from './link-server.ts';
 import type { LinkIdentity } from './link-tls.ts';
 import { encodeForwarded, type ForwardedHead, forwardHeader } from './settled-caller.ts';
@@ -22,22 +23,29 @@ export interface ForwardRequest {
 export type ForwardAnswer =
   | { readonly kind: 'answered'; readonly answer: IncomingMessage }
   /** Nothing was done: that host is not there, or does not lead, and may know who does. */
-  | { readonly kind: 'notDone'; readonly leader: LeaderHint | undefined }
+  | NotDone
   /** It was sent, and no answer came. */
   | { readonly kind: 'unknown' };
 
-/** Who leads, as the answer 421 says. */
-export interface LeaderHint {
-  readonly term: number;
-  readonly address: string;
-}
+/** Every answer of a host that leads has it: what a module answers is never taken for a host's. */
+export const answeredHeader = 'reducerdb-host';
 
-export const termHeader = 'reducerdb-term';
-export const leaderAddressHeader = 'reducerdb-leader-address';
+export interface NotDone {
+  readonly kind: 'notDone';
+  readonly leader: LeaderHint | undefined;
+  /** True: of a body that is streamed, something was sent, and it cannot be sent again. */
+  readonly isSpent?: true;
+}
 
 export type UpgradeAnswer =
   | { readonly kind: 'upgraded'; readonly answer: IncomingMessage; readonly stream: Duplex }
   | ForwardAnswer;
+
+/** What goes with a question to another host, and how long its answer may take. */
+export interface Question {
+  readonly body?: string;
+  readonly millisMax?: number;
+}
 
 /** What one ping says. */
 export type Ping = { readonly kind: 'boot'; readonly boot: string } | { readonly kind: 'refused' };
@@ -69,8 +77,8 @@ export class LinkClient {
   }
 
   /** Asks another host for what it answers below `ownPath`. Rejects if it does not. */
-  async askHost(address: string, path: string): Promise<unknown> {
-    const { status, text } = await this.#get(address, path);
+  async askHost(address: string, path: string, question: Question = {}): Promise<unknown> {
+    const { status, text } = await this.#ask(address, path, question);
     if (status !== 200) throw new Error(`${address} answered ${status}`);
     return JSON.parse(text) as unknown;
   }
@@ -78,7 +86,7 @@ export class LinkClient {
   /** Which process answers at an address. Rejects if nobody knows. */
   async ping(address: string): Promise<Ping> {
     try {
-      const { boot } = await this.#get(address, 'ping');
+      const { boot } = await this.#ask(address, 'ping');
       return { kind: 'boot', boot };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return { kind: 'refused' };
@@ -90,13 +98,16 @@ export class LinkClient {
     this.#agent.destroy();
   }
 
-  #get(
+  #ask(
     address: string,
     path: string,
+    { body, millisMax = limits.linkAnswerMillisMax }: Question = {},
   ): Promise<{ readonly status: number; readonly text: string; readonly boot: string }> {
     return new Promise((resolve, reject) => {
-      const signal = AbortSignal.timeout(limits.linkAnswerMillisMax);
-      const options = { ...placeOf(address), agent: this.#agent, path: ownPath + path, signal };
+      const signal = AbortSignal.timeout(millisMax);
+      const method = body === undefined ? 'GET' : 'POST';
+      const place = { ...placeOf(address), path: ownPath + path, method };
+      const options = { ...place, agent: this.#agent, signal };
       const asked = ask(options, (answer) => {
         const chunks: Buffer[] = [];
         let bytes = 0;
@@ -114,16 +125,19 @@ export class LinkClient {
         });
       });
       asked.on('error', reject);
-      asked.end();
+      asked.end(body);
     });
   }
 
   #send(address: string, request: ForwardRequest, first?: Buffer): Promise<UpgradeAnswer> {
     const { method, path, body, signal } = request;
+    const isStreamed = body !== undefined && !(body instanceof Uint8Array);
     return new Promise((resolve) => {
       let isSent = false;
+      let isBodySent = false;
       const options = { ...placeOf(address), agent: this.#agent, method, path, signal };
-      const asked = ask({ ...options, setHost: false, headers: headersOf(request) });
+      const head = { setHost: false, headers: headersOf(request), ...answerBounds };
+      const asked = ask({ ...options, ...head });
       asked.once('socket', (socket) => {
         const sent = (): void => {
           isSent = true;
@@ -132,44 +146,73 @@ export class LinkClient {
         if (asked.reusedSocket) sent();
         else socket.once('secureConnect', sent);
       });
-      asked.once('error', () => resolve(isSent ? { kind: 'unknown' } : notDone));
+      // A host that has not asked for the body has not begun.
+      const isBegun = (): boolean => (isStreamed ? isBodySent : isSent);
+      asked.once('error', () => resolve(isBegun() ? { kind: 'unknown' } : notDone));
       asked.once('upgrade', (answer: IncomingMessage, stream: Duplex, ahead: Buffer) => {
         if (ahead.length > 0) stream.unshift(ahead);
         if (first !== undefined && first.length > 0) stream.write(first);
         resolve({ kind: 'upgraded', answer, stream });
       });
       asked.once('response', (answer) => {
-        if (answer.statusCode !== 421) {
-          resolve({ kind: 'answered', answer });
-          return;
-        }
-        answer.resume();
-        resolve({ kind: 'notDone', leader: leaderIn(answer) });
+        if (isStreamed) answer.once('end', () => forgetRest(body, asked));
+        resolve(answerOf(answer, isBodySent));
       });
-      if (body === undefined || body instanceof Uint8Array) asked.end(body);
-      else {
-        body.once('error', () => asked.destroy());
-        body.pipe(asked);
+      if (!isStreamed) {
+        asked.end(body);
+        return;
       }
+      asked.once('continue', () => {
+        isBodySent = true;
+        body.once('error', () => asked.destroy()).once('aborted', () => asked.destroy());
+        body.pipe(asked);
+      });
+      asked.flushHeaders();
     });
   }
 }
 
+/** What was not sent when the answer has ended is not wanted; the connection is of no more use. */
+function forgetRest(body: Readable, asked: ClientRequest): void {
+  if (asked.writableFinished) return;
+  body.unpipe(asked);
+  asked.destroy();
+}
+
+/** Module handlers set headers, too. */
+const answerBounds = { maxHeaderSize: limits.linkHeaderBytesMax };
+
 const notDone: ForwardAnswer = { kind: 'notDone', leader: undefined };
 
-/** Headers of one connection, which each connection has for itself, and those of ours. */
-const ownHeaders = /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|expect)$/i;
+/**
+ * Headers of one connection, which each connection has for itself, and those that hosts write: a
+ * client that sends some wants to be taken for a host.
+ */
+const ownHeaders =
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|expect|reducerdb-.*)$/i;
+
+function answerOf(answer: IncomingMessage, isBodySent: boolean): ForwardAnswer {
+  const isOfHost = answer.headers[answeredHeader] === undefined;
+  if (answer.statusCode !== 421 || !isOfHost) return { kind: 'answered', answer };
+  answer.resume();
+  return { kind: 'notDone', leader: leaderIn(answer), ...(isBodySent && { isSpent: true }) };
+}
 
 function headersOf({ rawHeaders, body, head }: ForwardRequest): string[] {
   const isUpgrade = rawHeaders.some((name, at) => at % 2 === 0 && /^upgrade$/i.test(name));
   const kept = rawHeaders.flatMap((name, at) => {
     const isName = at % 2 === 0;
-    const isOwn = ownHeaders.test(name) || name.toLowerCase() === forwardHeader;
+    const isOwn = ownHeaders.test(name);
     const isLength = body instanceof Uint8Array && /^content-length$/i.test(name);
     return !isName || isOwn || isLength ? [] : [name, rawHeaders[at + 1] ?? ''];
   });
   if (body instanceof Uint8Array) kept.push('content-length', String(body.length));
   if (isUpgrade) kept.push('connection', 'upgrade');
+  if (body !== undefined && !(body instanceof Uint8Array)) {
+    kept.push('expect', '100-continue');
+    const hasLength = kept.some((name, at) => at % 2 === 0 && /^content-length$/i.test(name));
+    if (!hasLength) kept.push('transfer-encoding', 'chunked');
+  }
   return [...kept, forwardHeader, encodeForwarded(head)];
 }
 

@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
-import type { ForwardAnswer, ForwardRequest, LeaderHint } from './link-client.ts';
+import type { LeaderHint } from './leader-hint.ts';
+import type { ForwardAnswer, ForwardRequest, NotDone } from './link-client.ts';
 
 /** Where a database is led, as this host knows it. */
 export type LeaderPlace =
@@ -10,14 +11,16 @@ export type LeaderPlace =
 
 export interface RoutingOptions {
   readonly placeOf: (database: DatabaseIdentity) => LeaderPlace;
-  readonly send: (address: string, request: ForwardRequest) => Promise<ForwardAnswer>;
   readonly now: () => number;
   readonly waitMillis?: number;
 }
 
+/** Sends a request to an address of a host. */
+export type Send<Answer> = (address: string, request: ForwardRequest) => Promise<Answer | NotDone>;
+
 /** `noLeader`: nothing was done. `here`: this host leads by now. */
-export type Routed =
-  | Exclude<ForwardAnswer, { readonly kind: 'notDone' }>
+export type Routed<Answer = ForwardAnswer> =
+  | Exclude<Answer, NotDone>
   | { readonly kind: 'here' }
   | { readonly kind: 'noLeader' }
   | { readonly kind: 'overloaded' };
@@ -45,9 +48,13 @@ export class Routing {
     for (const waiter of this.#waiting.get(database) ?? []) waiter.wake();
   }
 
-  async route(database: DatabaseIdentity, request: ForwardRequest): Promise<Routed> {
-    const { now, send, waitMillis = limits.waitLeaderMillis } = this.#options;
-    const { head, body, signal } = request;
+  async route<Answer extends { readonly kind: string }>(
+    request: ForwardRequest,
+    send: Send<Answer>,
+  ): Promise<Routed<Answer>> {
+    const { now, waitMillis = limits.waitLeaderMillis } = this.#options;
+    const { head, signal } = request;
+    const { database } = head;
     const begun = now();
     const patience = Math.min(waitMillis, head.waitsMillis);
     let tried: string | undefined;
@@ -61,10 +68,9 @@ export class Routing {
         tried = place.address;
         const passed = { ...head, waitsMillis: left, hops: head.hops + 1 };
         const answer = await send(place.address, { ...request, head: passed });
-        if (answer.kind !== 'notDone') return answer;
+        if (!isNotDone(answer)) return answer as Exclude<Answer, NotDone>;
         this.#learn(database, place, answer.leader);
-        const isReadOnce = body !== undefined && !(body instanceof Uint8Array);
-        if (isReadOnce) return { kind: 'noLeader' };
+        if (answer.isSpent) return { kind: 'noLeader' };
         continue;
       }
       if (!(await this.#pause(database, Math.min(left, limits.routeLookMillis), signal))) {
@@ -112,4 +118,8 @@ export class Routing {
     });
     return true;
   }
+}
+
+function isNotDone(answer: { readonly kind: string }): answer is NotDone {
+  return answer.kind === 'notDone';
 }

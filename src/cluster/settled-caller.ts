@@ -1,43 +1,101 @@
+import type { IncomingMessage } from 'node:http';
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Capability } from '../auth/capability.ts';
+import type { Sender } from '../auth/page-rules.ts';
 import { identityFromHex, identityToHex } from '../values/identity.ts';
-import { callerIdentity, databaseIdentity } from '../values/identity-roles.ts';
+import {
+  callerIdentity,
+  type DatabaseIdentity,
+  databaseIdentity,
+} from '../values/identity-roles.ts';
 
 /** What travels with a request from one host to another, in the header `forwardHeader`. */
 export interface ForwardedHead {
+  /** The request is for the host that leads this database. */
+  readonly database: DatabaseIdentity;
+  /**
+   * True: that host only knows more than the sender, and may send it on as if a client had asked.
+   */
+  readonly isAsked: boolean;
   /** The caller as the first host has settled it; absent where nobody looks at callers. */
   readonly caller: RequestCaller | undefined;
+  readonly client: ForwardedClient;
   /** How long the first host still waits. */
   readonly waitsMillis: number;
   /** Hosts that the request has left, the first included. */
   readonly hops: number;
+  /** How far the sender knows the registry: what was granted or revoked there counts here. */
+  readonly registryOffset?: number | undefined;
+}
+
+/** The client, as only the host knows it that it is connected with. */
+export interface ForwardedClient {
+  readonly address: string;
+  readonly sender: Sender;
+  /** Scheme and authority by which it asked, such as `https://shop.example:3000`. */
+  readonly origin: string;
+  readonly isOnMachine: boolean;
+  readonly isConfidential: boolean;
 }
 
 export const forwardHeader = 'reducerdb-forward';
 
+/** Only a link puts something in: what a client writes into headers counts for nothing. */
+const heads = new WeakMap<IncomingMessage, ForwardedHead>();
+
+export function rememberForwarded(request: IncomingMessage, head: ForwardedHead): void {
+  heads.set(request, head);
+}
+
+/** The head of a request that another host has sent; `undefined`: it came from a client. */
+export function forwardedHeadOf(request: IncomingMessage): ForwardedHead | undefined {
+  return heads.get(request);
+}
+
 /** Encodes it as text for a header. Rights do not travel: the receiver has its own registry. */
-export function encodeForwarded({ caller, waitsMillis, hops }: ForwardedHead): string {
+export function encodeForwarded({ database, caller, ...rest }: ForwardedHead): string {
   const shown = caller === undefined ? undefined : callerToJson(caller);
-  const text = JSON.stringify({ caller: shown, waitsMillis, hops });
+  const text = JSON.stringify({ ...rest, database: identityToHex(database), caller: shown });
   return Buffer.from(text, 'utf8').toString('base64url');
 }
 
 /** `undefined`: another version wrote it, in a form that is not known here. */
 export function decodeForwarded(text: string): ForwardedHead | undefined {
   try {
-    const json = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as {
-      readonly caller?: CallerJson;
-      readonly waitsMillis: unknown;
-      readonly hops: unknown;
-    };
-    const { waitsMillis, hops } = json;
+    const json = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as HeadJson;
+    const { waitsMillis, hops, isAsked, registryOffset } = json;
     if (typeof waitsMillis !== 'number' || !Number.isSafeInteger(hops)) return undefined;
     const caller = json.caller === undefined ? undefined : callerFromJson(json.caller);
-    return { caller, waitsMillis, hops: Number(hops) };
+    const database = databaseIdentity(identityOf(json.database));
+    const client = clientOf(json.client);
+    const rest = { isAsked: isAsked === true, waitsMillis, hops: Number(hops) };
+    const known = Number.isSafeInteger(registryOffset) ? Number(registryOffset) : undefined;
+    return { database, caller, client, ...rest, registryOffset: known };
   } catch {
     return undefined;
   }
 }
+
+interface HeadJson {
+  readonly database: string;
+  readonly isAsked: unknown;
+  readonly caller?: CallerJson;
+  readonly client: Readonly<Record<keyof ForwardedClient, unknown>>;
+  readonly waitsMillis: unknown;
+  readonly hops: unknown;
+  readonly registryOffset?: unknown;
+}
+
+function clientOf(json: HeadJson['client']): ForwardedClient {
+  const { address, sender, origin, isOnMachine, isConfidential } = json;
+  const areTexts = typeof address === 'string' && typeof origin === 'string';
+  const known = senders.find((one) => one === sender);
+  if (!areTexts || known === undefined) throw new TypeError('no client');
+  const isTrue = { isOnMachine: isOnMachine === true, isConfidential: isConfidential === true };
+  return { address, sender: known, origin, ...isTrue };
+}
+
+const senders: readonly Sender[] = ['program', 'known', 'own', 'stranger'];
 
 type CapabilityJson = Omit<Capability, 'database' | 'by'> & {
   readonly database: string;

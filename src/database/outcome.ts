@@ -408,6 +408,8 @@ export interface RefusalBody {
     | 'database.lost'
     /** Another host of the cluster leads it; nothing was done. */
     | 'database.notLeader'
+    /** No host of the cluster led it while the request could wait; nothing was done. */
+    | 'database.noLeader'
     /** The operator lets only some callers create databases. */
     | 'creation.forbidden'
     /** The caller has as many databases as it may. */

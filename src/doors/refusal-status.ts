@@ -59,6 +59,7 @@ export function statusOf(code: RefusalBody['code']): number {
       return 500;
     case 'database.notLeader':
       return 421;
+    case 'database.noLeader':
     case 'database.overloaded':
     case 'database.opening':
     case 'database.stopped':

@@ -16,10 +16,10 @@ import { callerOf, type HttpContext, openTarget, targetOf } from './context.ts';
 import { type Exchange, empty, HttpError, hintedText, json, type Reply, text } from './exchange.ts';
 
 /** `POST /v1/database/:db/call/:name`: runs a reducer or a procedure with JSON arguments. */
-export async function call(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+export async function call(exchange: Exchange, { host, confirms }: HttpContext): Promise<Reply> {
   const { database, caller } = openTarget(exchange, host);
   const name = exchange.params.name ?? '';
-  const confirmed = exchange.query.boolean('confirmed', false);
+  const confirmed = exchange.query.boolean('confirmed', confirms === true);
   const parsed = parseBody(await argumentsBody(exchange));
   const args = parsed instanceof Promise ? await parsed : parsed;
   const connection = temporaryConnection();

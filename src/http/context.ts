@@ -19,6 +19,8 @@ import type { TemplateFolder } from './template-folder.ts';
 /** What the endpoints need from the service. */
 export interface HttpContext extends ConsoleContext {
   readonly host: Host;
+  /** Whether calls wait for durability where their callers do not say: in a cluster. */
+  readonly confirms?: boolean;
   readonly tokens: HostTokens;
   readonly rates: RequestRates;
   /** Name and version that `/v1/health` shows. */

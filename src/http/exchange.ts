@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Sender } from '../auth/page-rules.ts';
 import { hintLine } from '../doors/call-error-text.ts';
@@ -69,6 +70,8 @@ export interface Reply {
   /** Header lines besides, in which names may repeat; `headers` replace lines of their names. */
   readonly lines?: readonly HeaderLine[];
   readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
+  /** The body of another host's answer, passed on as it comes; `lines` are its headers. */
+  readonly passed?: IncomingMessage;
   /** For a streamed body: the bytes that are held until the stream ends, such as its source. */
   readonly heldBytes?: number;
 }

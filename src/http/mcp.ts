@@ -4,7 +4,8 @@ import type { EngineReply } from '../mcp-protocol/engine-request.ts';
 import { errorText, noId, notJsonText } from '../mcp-protocol/json-rpc.ts';
 import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
 import { type AgentFeature, agentFeatures, isAgentFeature } from '../protocol/agent-features.ts';
-import { jsonBody } from './body.ts';
+import type { JsonValue } from '../values/json.ts';
+import { jsonBody, parseBody } from './body.ts';
 import { callerOf } from './context.ts';
 import { eventStreamReply } from './event-stream-reply.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
@@ -15,6 +16,8 @@ import type { Route } from './route.ts';
 /** The MCP server as this door needs it; `service` assembles one. */
 export interface McpDoor {
   handle(request: McpRequest): Promise<EngineReply>;
+  /** The database that a message to the server of a whole host is about. */
+  databaseIn(body: JsonValue): string | undefined;
 }
 
 /** One message as an endpoint received it. */
@@ -48,10 +51,24 @@ export function mcpRoutes(door: McpDoor, { origins, login }: McpRules): Route[] 
         showsCaller: true,
         ignoresQueryToken: true,
         challenge: (exchange, fault) => challenge(exchange, path, { rules: login, fault }),
+        target: (exchange) => targetIn(exchange, door),
         run: (exchange) => handle(exchange, door),
       },
     },
   }));
+}
+
+async function targetIn(exchange: Exchange, door: McpDoor): Promise<string | undefined> {
+  const { db } = exchange.params;
+  if (db !== undefined) return db;
+  const body = await jsonBody(exchange, json(400, notUtf8));
+  try {
+    return door.databaseIn(await parseBody(body));
+  } catch (error) {
+    // What is no JSON is answered by the server, in its own words.
+    if (error instanceof HttpError) return undefined;
+    throw error;
+  }
 }
 
 async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {

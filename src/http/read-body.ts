@@ -137,7 +137,7 @@ export function forgetRest(incoming: IncomingMessage): boolean {
   return true;
 }
 
-function tooLong(): HttpError {
+export function tooLong(): HttpError {
   const words = 'Failed to buffer the request body: length limit exceeded';
   return new HttpError(text(413, words, { connection: 'close' }));
 }

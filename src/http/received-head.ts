@@ -5,16 +5,22 @@ import type { HttpVersion } from '../protocol/http-abi.ts';
 import type { HeaderLine, ReceivedHead } from './exchange.ts';
 
 /** The head of a request as a handler of a module gets it. */
-export function receivedHead(incoming: IncomingMessage, addresses: ClientAddresses): ReceivedHead {
+export function receivedHead(incoming: IncomingMessage, origin: string): ReceivedHead {
   const { path, search } = splitTarget(incoming.url);
+  const headers = linesOf(incoming.rawHeaders);
+  const version: HttpVersion = incoming.httpVersion === '1.0' ? 'HTTP/1.0' : 'HTTP/1.1';
+  return { version, uri: `${origin}${path}${search}`, path, headers };
+}
+
+/** Scheme and authority by which a client has asked, such as `https://shop.example`. */
+export function askedOrigin(incoming: IncomingMessage, addresses: ClientAddresses): string {
   const headers = linesOf(incoming.rawHeaders);
   const isToldHost = addresses.maySayHost(incoming.socket.remoteAddress ?? '');
   const forwarded = (name: string) => (isToldHost ? firstOf(headers, name) : undefined);
   const own = 'encrypted' in incoming.socket ? 'https' : 'http';
   const scheme = schemeIn(forwarded('x-forwarded-proto')) ?? own;
   const host = authorityIn(forwarded('x-forwarded-host')) ?? firstOf(headers, 'host') ?? '';
-  const version: HttpVersion = incoming.httpVersion === '1.0' ? 'HTTP/1.0' : 'HTTP/1.1';
-  return { version, uri: `${scheme}://${host}${path}${search}`, path, headers };
+  return `${scheme}://${host}`;
 }
 
 /** `raw` holds names and values by turns, as Node gives them. */

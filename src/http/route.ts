@@ -15,6 +15,11 @@ export type Endpoint = (exchange: Exchange) => Promise<Reply> | Reply;
 
 export interface Method {
   readonly run: Endpoint;
+  /**
+   * The database that a request is for where its path does not name one; asked in clusters alone,
+   * where another host may have to answer.
+   */
+  readonly target?: (exchange: Exchange) => Promise<string | undefined>;
   readonly token: TokenRule;
   /** Publishing has a query parameter `token` of its own, so the bearer token is not read there. */
   readonly ignoresQueryToken?: true;

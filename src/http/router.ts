@@ -8,12 +8,20 @@ import { type ClientAddresses, networkOf, type Passage } from '../auth/client-ad
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { isLoopbackAddress, type PageRules, type Sender } from '../auth/page-rules.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
+import type { ClusterPart } from '../cluster/cluster-part.ts';
+import type { ForwardRequest } from '../cluster/link-client.ts';
+import {
+  type ForwardedClient,
+  type ForwardedHead,
+  forwardedHeadOf,
+} from '../cluster/settled-caller.ts';
 import { Refusal } from '../database/outcome.ts';
 import { pathBytesFault, tooManyRequestsText } from '../doors/request-faults.ts';
 import { decodePathPart, hostFault, splitTarget } from '../doors/request-target.ts';
 import { limits } from '../limits.ts';
 import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { appPath } from './app-files.ts';
 import {
   type Exchange,
@@ -26,8 +34,9 @@ import {
 } from './exchange.ts';
 import { Load, type LoadBounds, type LoadShare, tooMuch } from './load.ts';
 import { checkPage, verdictOn } from './origin.ts';
-import { forgetRest, readBody, readPieces } from './read-body.ts';
-import { receivedHead } from './received-head.ts';
+import { type PassableExchange, PassingOn } from './passing-on.ts';
+import { forgetRest, readBody, readPieces, tooLong } from './read-body.ts';
+import { askedOrigin, receivedHead } from './received-head.ts';
 import { replyOfError } from './refusal-status.ts';
 import { allowedMethods, type Method, type Route } from './route.ts';
 import { sendLines } from './send-lines.ts';
@@ -44,6 +53,8 @@ export interface RouterOptions {
   readonly bounds: LoadBounds;
   /** Absent: there are no hosts of apps. */
   readonly apps?: AppRouting;
+  /** Absent: the service is alone. Present, and databases may be led by other hosts. */
+  readonly cluster?: ClusterRouting | undefined;
   /** Called for each response of an endpoint with the path of its route, its status and time. */
   readonly onAnswer: (path: string, status: string, millis: number) => void;
   /** Called when a token keeps a request from the database that its path names. */
@@ -63,6 +74,12 @@ export interface AppRouting {
   readonly isSameDatabase: (one: string, other: string) => boolean;
 }
 
+export interface ClusterRouting {
+  readonly part: ClusterPart;
+  /** The identity behind a target; throws `Refusal` if there is none. */
+  readonly resolve: (target: string) => DatabaseIdentity;
+}
+
 /**
  * Routes the paths of the HTTP door. Only this file knows the HTTP library: it turns the library's
  * requests into `Exchange`s, settles the caller, and adds the headers that every response has.
@@ -75,6 +92,7 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
   };
   const app = new Hono<Env>({ getPath });
   const load = new Load(options.bounds);
+  const passingOn = options.cluster && new PassingOn(options.cluster);
   for (const route of [
     ...options.routes,
     ...(options.apps === undefined ? [] : [options.apps.route]),
@@ -85,7 +103,7 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
       const exchange = new HonoExchange(context, share, options);
       const beginMillis = performance.now();
       try {
-        const reply = await answer(context, exchange, { options, route });
+        const reply = await answer(context, exchange, { options, route, passingOn });
         const label = route.label ?? route.path;
         options.onAnswer(label, shownStatus(route, reply), performance.now() - beginMillis);
         return respondTo(context, reply);
@@ -113,16 +131,25 @@ function shownStatus({ isOfModules }: Route, { status }: Reply): string {
 interface Answering {
   readonly options: RouterOptions;
   readonly route: Route;
+  /** Absent: the service is alone. */
+  readonly passingOn: PassingOn | undefined;
 }
 
 async function answer(
   context: Context<Env>,
   exchange: HonoExchange,
-  { options, route }: Answering,
+  answering: Answering,
 ): Promise<Reply> {
+  const { options, route } = answering;
   const bad = manyHosts(context);
   if (bad !== undefined) return bad;
   if (!isHere(exchange, route, options)) return empty(404);
+  // The host that the client asked has judged its page, and adds what pages need to the answer.
+  if (exchange.forwarded !== undefined) {
+    const reply = await attempt(() => serve(exchange, answering), exchange, context, options);
+    exchange.hold(reply);
+    return exchange.method === 'HEAD' ? withoutBody(reply) : reply;
+  }
   const verdict = verdictOn(exchange, options.pages);
   const cors = route.cors?.(exchange, verdict) ?? checkPage(verdict);
   if (cors.kind === 'refused') return cors.reply;
@@ -130,7 +157,7 @@ async function answer(
   const reply =
     exchange.method === 'OPTIONS'
       ? preflight
-      : await attempt(() => serve(exchange, route, options), exchange, context, options);
+      : await attempt(() => serve(exchange, answering), exchange, context, options);
   const caller = exchange.showsCaller ? exchange.caller : undefined;
   exchange.hold(reply);
   const complete = route.isBare ? reply : withHeaders(reply, cors.headers, caller);
@@ -164,16 +191,24 @@ const preflight: Reply = empty(200, {
 });
 
 /** Checks the token, then the database of the path, then the method; then runs the endpoint. */
-async function serve(exchange: HonoExchange, route: Route, options: RouterOptions): Promise<Reply> {
+async function serve(exchange: HonoExchange, answering: Answering): Promise<Reply> {
+  const { route, options, passingOn } = answering;
   const verb = exchange.method === 'HEAD' ? 'GET' : exchange.method;
   const method = route.everyMethod ?? route.methods[verb];
-  requireRate(options.rates.byAddress, networkOf(exchange.clientAddress(options.addresses)));
+  if (exchange.forwarded === undefined) {
+    requireRate(options.rates.byAddress, networkOf(exchange.clientAddress(options.addresses)));
+  }
   const rule = method ?? ruleOfOthers(route);
   if (rule !== undefined) await settle(exchange, rule, options);
   if (exchange.badParameter !== undefined) {
     return text(400, pathBytesFault(exchange.badParameter));
   }
-  if (method !== undefined) return method.run(exchange);
+  if (method !== undefined) {
+    if (passingOn === undefined) return method.run(exchange);
+    const app = route === options.apps?.route ? exchange.app : undefined;
+    const target = exchange.params.db ?? app ?? (await method.target?.(exchange));
+    return passingOn.serve(exchange, target, () => method.run(exchange));
+  }
   route.resolve?.(exchange);
   return empty(405, { allow: allowedMethods(route) });
 }
@@ -192,6 +227,10 @@ async function settle(
 ): Promise<void> {
   const { tokens, addresses, rates } = options;
   if (rule.token === 'none') return;
+  if (exchange.forwarded?.caller !== undefined) {
+    exchange.caller = exchange.forwarded.caller;
+    return;
+  }
   const authorization = exchange.header('authorization');
   const readsQuery = authorization === undefined && !rule.ignoresQueryToken;
   const queryToken = readsQuery ? exchange.query.string('token') : undefined;
@@ -255,6 +294,7 @@ function withHeaders(
 /** Returns the response to HEAD: that of GET without its body; a stream is not even read. */
 function withoutBody({ body, ...head }: Reply): Reply {
   if (body instanceof ReadableStream) void body.cancel();
+  if (head.passed !== undefined) return head;
   if (body === undefined || body instanceof ReadableStream) return head;
   const length = { 'content-length': String(Buffer.byteLength(body)) };
   return { ...head, headers: { ...head.headers, ...length } };
@@ -285,7 +325,7 @@ function responseOf(reply: Reply): Response {
   });
 }
 
-class HonoExchange implements Exchange {
+class HonoExchange implements Exchange, PassableExchange {
   readonly method: string;
   readonly path: string;
   readonly search: string;
@@ -294,6 +334,7 @@ class HonoExchange implements Exchange {
   readonly params: Readonly<Record<string, string>>;
   /** Name of a parameter whose bytes are not UTF-8. */
   readonly badParameter: string | undefined;
+  readonly forwarded: ForwardedHead | undefined;
   readonly #incoming: IncomingMessage;
   readonly #outgoing: HttpBindings['outgoing'];
   readonly #load: LoadShare;
@@ -301,6 +342,9 @@ class HonoExchange implements Exchange {
   #work: Promise<unknown> | undefined;
   readonly #options: RouterOptions;
   #abandoned: AbortSignal | undefined;
+  /** The body, where it may have to be sent to another host. */
+  #kept: Uint8Array | undefined;
+  isSpent = false;
   caller: RequestCaller | undefined;
   sender: Sender = 'program';
   /** The identity headers belong to the endpoints that create anonymous identities. */
@@ -310,6 +354,8 @@ class HonoExchange implements Exchange {
     this.#load = load;
     this.#options = options;
     this.#incoming = context.env.incoming;
+    this.forwarded = options.cluster && forwardedHeadOf(this.#incoming);
+    if (this.forwarded !== undefined) this.sender = this.forwarded.client.sender;
     this.#outgoing = context.env.outgoing;
     this.method = context.req.method;
     const { path, search } = splitTarget(this.#incoming.url);
@@ -323,7 +369,7 @@ class HonoExchange implements Exchange {
   }
 
   get received(): ReceivedHead {
-    return receivedHead(this.#incoming, this.#options.addresses);
+    return receivedHead(this.#incoming, this.#origin);
   }
 
   get address(): string {
@@ -342,13 +388,29 @@ class HonoExchange implements Exchange {
     return this.#incoming.socket.localAddress ?? '';
   }
 
+  get #origin(): string {
+    const { forwarded } = this;
+    return forwarded?.client.origin ?? askedOrigin(this.#incoming, this.#options.addresses);
+  }
+
+  get incoming(): IncomingMessage {
+    return this.#incoming;
+  }
+
+  get client(): ForwardedClient {
+    const { address, sender, isOnMachine, isConfidential } = this;
+    return { address, sender, origin: this.#origin, isOnMachine, isConfidential };
+  }
+
   get isOnMachine(): boolean {
+    if (this.forwarded !== undefined) return this.forwarded.client.isOnMachine;
     return this.#options.addresses.isOnMachine(this.#passage, this.header('host') ?? '');
   }
 
   get isConfidential(): boolean {
     const { socket } = this.#incoming;
     if (this.isOnMachine) return true;
+    if (this.forwarded !== undefined) return this.forwarded.client.isConfidential;
     if (!this.#options.addresses.isProxy(socket.remoteAddress ?? '')) return 'encrypted' in socket;
     // Of the way in front of the proxy, only the proxy can tell.
     const schemes = this.header('x-forwarded-proto')?.split(',') ?? [];
@@ -361,7 +423,7 @@ class HonoExchange implements Exchange {
   }
 
   clientAddress(addresses: ClientAddresses): string {
-    return addresses.of(this.#passage);
+    return this.forwarded?.client.address ?? addresses.of(this.#passage);
   }
 
   countMore(requestCount: number): void {
@@ -393,12 +455,35 @@ class HonoExchange implements Exchange {
   }
 
   body(bytesMax: number): Promise<Uint8Array> {
+    if (this.#options.cluster !== undefined) return this.#keptBody(bytesMax);
+    return this.#readBody(bytesMax);
+  }
+
+  #readBody(bytesMax: number): Promise<Uint8Array> {
     const clients = this.#payers();
     const bounds = { bytesMax, idleMillisMax: this.#options.bounds.bodyIdleMillisMax };
     return readBody(this.#incoming, bounds, (count) => this.#load.takeBytes(count, clients));
   }
 
+  async #keptBody(bytesMax: number): Promise<Uint8Array> {
+    this.#kept ??= await this.#readBody(bytesMax);
+    if (this.#kept.length > bytesMax) throw tooLong();
+    return this.#kept;
+  }
+
+  async passedBody(): Promise<ForwardRequest['body']> {
+    if (this.#kept !== undefined) return this.#kept;
+    const { headers } = this.#incoming;
+    const isChunked = headers['transfer-encoding'] !== undefined;
+    const length = Number(headers['content-length'] ?? 0);
+    if (length === 0 && !isChunked) return undefined;
+    if (isChunked || length > limits.forwardKeptBytesMax) return this.#incoming;
+    return this.#keptBody(limits.forwardKeptBytesMax);
+  }
+
   bodyPieces(bytesMax: number): AsyncIterable<Uint8Array> {
+    if (this.#kept !== undefined) return onePiece(this.#kept, bytesMax);
+    this.isSpent = true;
     const idleMillisMax = this.#options.bounds.bodyIdleMillisMax;
     return readPieces(this.#incoming, { bytesMax, idleMillisMax });
   }
@@ -429,6 +514,11 @@ class HonoExchange implements Exchange {
       release();
     });
   }
+}
+
+async function* onePiece(body: Uint8Array, bytesMax: number): AsyncGenerator<Uint8Array> {
+  if (body.length > bytesMax) throw tooLong();
+  yield body;
 }
 
 /** Aborted when the client of a request leaves before its response has ended. */

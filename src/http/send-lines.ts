@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream';
 import { limits } from '../limits.ts';
 import type { HeaderLine, Reply } from './exchange.ts';
 
@@ -14,12 +15,18 @@ const bodilessStatuses = new Set([204, 205, 304]);
  */
 export function sendLines(
   outgoing: ServerResponse,
-  { status, headers = {}, lines = [], body }: Reply,
+  { status, headers = {}, lines = [], body, passed }: Reply,
 ): void {
+  const kept = lines.filter(([name]) => isKept(name.toLowerCase(), headers));
+  if (passed !== undefined) {
+    outgoing.writeHead(status, [...kept, ...Object.entries(headers)].flat());
+    // One that breaks off breaks off here as well: a part is not the whole.
+    pipeline(passed, outgoing, () => undefined);
+    return;
+  }
   const bytes = body instanceof Uint8Array && !bodilessStatuses.has(status) ? body : none;
   const hasLength = status !== 204 && status !== 304 && headers['content-length'] === undefined;
   const length: HeaderLine[] = hasLength ? [['content-length', String(bytes.length)]] : [];
-  const kept = lines.filter(([name]) => isKept(name.toLowerCase(), headers));
   outgoing.writeHead(status, [...kept, ...Object.entries(headers), ...length].flat());
   if (bytes.length <= limits.handlerAnswerPieceBytes) {
     outgoing.end(bytes);

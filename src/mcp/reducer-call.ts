@@ -74,7 +74,8 @@ export async function callFunction(
   const { handle, caller } = open;
   const connection = temporaryConnection();
   const keyed = key === undefined ? {} : { idempotencyKey: idempotencyKeyOf(key, caller) };
-  const request = { ...given, ...keyed, caller, connection, confirmed: false };
+  const confirmed = context.session.confirms === true;
+  const request = { ...given, ...keyed, caller, connection, confirmed };
   const shapes = { procedureShape: 'plain', reducerShape: 'plain' } as const;
   const options = { signal: () => context.signal, ...shapes };
   const since = Date.now();

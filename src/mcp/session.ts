@@ -12,6 +12,8 @@ export interface McpSession {
   readonly database: string | undefined;
   /** Requested in the address, or granted by a limited token. */
   readonly features: ReadonlySet<AgentFeature>;
+  /** Whether calls wait for durability: in a cluster; see `ClusterPart`. */
+  readonly confirms?: boolean;
   /** Bytes of rows in one answer, unless more are asked for; absent: see `limits.ts`. */
   readonly answerBytes?: number;
 }

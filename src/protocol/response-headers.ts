@@ -7,6 +7,8 @@ const exposed = [
   'reducerdb-error-place',
   'reducerdb-error-hint',
   'reducerdb-position',
+  'reducerdb-host',
+  'reducerdb-leader',
 ].join(', ');
 
 /** Lets any page read the response, because only the token it sends grants rights. */
@@ -37,6 +39,9 @@ const reservedHeaders: ReadonlySet<string> = new Set([
   'strict-transport-security',
 ]);
 
+/** Of headers that say something for the service: hosts of a cluster understand some. */
+const ownPrefix = 'reducerdb-';
+
 /** Proxies in front take these as orders: to send a file or a page of theirs instead. */
 const proxyOrders = /^(?:x-accel-|x-sendfile$|x-lighttpd-send-|x-reproxy-|x-litespeed-)/;
 
@@ -60,7 +65,7 @@ const connectionHeaders: ReadonlySet<string> = new Set([
 /** True of what a handler cannot set for lack of rights. */
 export function isForbiddenHeader(name: string): boolean {
   const lower = name.toLowerCase();
-  return reservedHeaders.has(lower) || isProxyOrder(lower);
+  return reservedHeaders.has(lower) || lower.startsWith(ownPrefix) || isProxyOrder(lower);
 }
 
 /** True of every header that is left out of a handler's response. */

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import os from 'node:os';
 import { ClusterError } from '../cluster/cluster-error.ts';
-import { ClusterPart, type ClusterPartOptions } from '../cluster/cluster-part.ts';
+import { ClusterPart } from '../cluster/cluster-part.ts';
 import { ClusterSecret } from '../cluster/cluster-secret.ts';
 import { type JoinedHost, joinCluster, postgresReach } from '../cluster/join-cluster.ts';
 import type { Host } from '../host/host.ts';
@@ -13,6 +13,7 @@ import { identityToHex } from '../values/identity.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { type ClusterChoice, isWildcard } from './cluster-choice.ts';
 import { makeClusterDesk } from './cluster-desk.ts';
+import { ClusterDoors } from './cluster-doors.ts';
 import {
   ConfigurationError,
   keyFilesOf,
@@ -30,14 +31,10 @@ export interface Surroundings {
   readonly log: ServiceLog;
 }
 
-/** No host forwards requests yet: the answer to one says that nothing was done. */
-const linkDoors: Pick<ClusterPartOptions, 'onRequest' | 'onUpgrade'> = {
-  onRequest: (_, response) => void response.writeHead(421).end(),
-  onUpgrade: (_, stream) => void stream.destroy(),
-};
-
 /** The part of a service that makes it a host of a cluster. */
 export class ClusterHost {
+  /** Where other hosts send what is led here. */
+  readonly doors = new ClusterDoors();
   /** Resolves, with why, when another process runs as this host. */
   readonly replaced: Promise<string>;
   readonly #configuration: ServiceConfiguration;
@@ -114,7 +111,7 @@ export class ClusterHost {
           this.#log.report({ level: 'error', message });
           this.#tellReplaced(message);
         },
-        ...linkDoors,
+        ...{ onRequest: this.doors.onRequest, onUpgrade: this.doors.onUpgrade },
       }),
     );
     this.#part = part;
@@ -130,6 +127,7 @@ export class ClusterHost {
       wake: (database) => replication.wake(database),
       handOver: (database, to) => replication.handOver(database, to),
       offsetsOf: (database) => offsetsOf(host, database),
+      registry: replication,
     });
     return makeClusterDesk({ part, joined: this.#joined, choice: this.#choice, host });
   }

@@ -10,6 +10,7 @@ import { KeyError, type KeyFiles } from '../auth/keys.ts';
 import type { PageRules } from '../auth/page-rules.ts';
 import { RateLimiter, type RateLimits, type RequestRates } from '../auth/rate-limiter.ts';
 import { SecretKeys } from '../auth/secret-keys.ts';
+import type { ClusterPart } from '../cluster/cluster-part.ts';
 import { isHostFolder } from '../cluster/host-folder.ts';
 import { Host } from '../host/host.ts';
 import type { HostOptions } from '../host/host-options.ts';
@@ -100,7 +101,7 @@ export function startService(given: GivenConfiguration = {}): Promise<Service> {
 /** Starts a service whose host takes what `inside` has instead of making its own. */
 export async function startServiceWith(
   given: GivenConfiguration,
-  inside: Pick<HostOptions, 'makeLinker'>,
+  inside: Inside,
 ): Promise<Service> {
   const configuration = completeConfiguration(given);
   loginClientsOf(configuration);
@@ -112,6 +113,17 @@ export async function startServiceWith(
     for (const release of releases.reverse()) await release();
     throw startError(error, configuration.dataDirectory);
   }
+}
+
+/** The part of a service that makes it a host of a cluster. */
+export type ServiceCluster = Pick<
+  ClusterHost,
+  'appear' | 'opened' | 'drain' | 'close' | 'replaced' | 'doors'
+>;
+
+/** What a service takes instead of making its own. */
+export interface Inside extends Pick<HostOptions, 'makeLinker'> {
+  readonly cluster?: ServiceCluster;
 }
 
 /** Separates faults that an operator can fix from bugs. */
@@ -132,12 +144,13 @@ function startError(error: unknown, dataDirectory = 'A file'): unknown {
 /** Builds one of each part; if a later step fails, `releases` undoes the earlier ones. */
 async function assemble(
   configuration: ServiceConfiguration,
-  { log, inside }: { readonly log: ServiceLog; readonly inside: Pick<HostOptions, 'makeLinker'> },
+  { log, inside }: { readonly log: ServiceLog; readonly inside: Inside },
   releases: (() => Promise<void> | void)[],
 ): Promise<Service> {
   const descriptors = reserveDescriptors(configuration, log);
   const { dataDirectory, writer } = await takeDataFolder(configuration, log, releases);
-  const cluster = await clusterHostOf(configuration, { dataDirectory, log }, releases);
+  const { cluster: given, ...own } = inside;
+  const cluster = given ?? (await clusterHostOf(configuration, { dataDirectory, log }, releases));
   const keyFiles = keyFilesOf(configuration);
   const isNewPair = !existsSync(keyFiles.privateKeyFile);
   const readKeys = () => loadKeysOf(dataDirectory, keyFiles);
@@ -163,19 +176,21 @@ async function assemble(
   const folder = { dataDirectory, writer, log, secretKeys };
   const part = await cluster?.appear(addressOf(server));
   const options = { ...hostOptionsOf(configuration, folder), cluster: part?.forHost };
-  const host = await Host.open({ ...options, ...inside });
+  const host = await Host.open({ ...options, ...own });
   const desk = cluster?.opened(host);
   const stop = new OrderlyStop();
   releases.push(() => host.close(stop.millisLeft));
   const pages = pageRulesOf(configuration);
   const places = appPlacesOf(configuration, pages);
   const gate = { tokens, addresses, rates: ratesOf(configuration), pages };
-  const sockets = makeSocketDoor(configuration, { host, gate, log });
+  const sockets = makeSocketDoor(configuration, { host, gate, log, part });
   releases.push(() => sockets.close(0));
   const registry = measureProcess(dataDirectory, releases);
-  const parts = { host, gate, log, sockets, stopping: stop.signal, registry, places };
-  waitingRoom.open(makeHandler(configuration, { ...parts, cluster: desk }));
+  const parts = { host, gate, log, sockets, stopping: stop.signal, registry, places, part };
+  const handler = makeHandler(configuration, { ...parts, cluster: desk });
+  waitingRoom.open(handler);
   upgrades.open(sockets);
+  cluster?.doors.open(handler, sockets);
   const address = addressOf(server);
   log.report({ level: 'info', message: `listening on ${urlOf(address, configuration.tls)}` });
   const stopOnce = once(() => stop.run({ log, cluster, sockets, host, end, releases }));
@@ -376,19 +391,22 @@ interface Parts {
   readonly stopping: AbortSignal;
   readonly registry: Registry;
   readonly places: AppPlaces;
+  /** Absent: the service is alone. */
+  readonly part: ClusterPart | undefined;
 }
 
 function makeSocketDoor(
   { websocket, bounds }: ServiceConfiguration,
-  { host, gate, log }: Pick<Parts, 'host' | 'gate' | 'log'>,
+  { host, gate, log, part }: Pick<Parts, 'host' | 'gate' | 'log' | 'part'>,
 ): WebSocketDoor {
   const onError = (error: unknown, doing: string) => log.failure(error, doing);
   const socketsMax = Math.floor(bounds.connectionsMax * limits.socketsShareMax);
-  return new WebSocketDoor({ host, ...gate, limits: websocket, socketsMax, onError });
+  const rest = { limits: websocket, socketsMax, onError, cluster: part };
+  return new WebSocketDoor({ host, ...gate, ...rest });
 }
 
 function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {
-  const { host, cluster, gate, log, sockets, stopping, registry, places } = parts;
+  const { host, cluster, gate, log, sockets, stopping, registry, places, part } = parts;
   const { tokens, rates } = gate;
   const clock = new MachineClock();
   const onError = (error: unknown, method: string, path: string) =>
@@ -396,6 +414,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
   const routes = makeRoutes({
     onError,
     ...{ host, cluster, tokens, rates },
+    confirms: part !== undefined,
     stopping,
     packageName: productName,
     version: productVersion,
@@ -411,7 +430,10 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     clients: sockets,
     registry,
     publicUrl: configuration.publicUrl,
-    mcp: makeMcpDoor({ host, log, stopping, answerBytes: configuration.mcpAnswerBytes }),
+    mcp: makeMcpDoor({
+      ...{ host, log, stopping, answerBytes: configuration.mcpAnswerBytes },
+      confirms: part !== undefined,
+    }),
     mcpRules: mcpRulesOf(configuration),
   });
   const times = new RequestTimes(registry);
@@ -424,7 +446,9 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
   };
   const onTurnedAway = host.ledger.turnedAway.bind(host.ledger);
   const told = { onAnswer, onTurnedAway, onError };
-  return makeRouter({ routes, apps, ...gate, bounds, ...told }).fetch as Handler;
+  const routing = part && { part, resolve: (target: string) => host.resolve(target) };
+  const router = makeRouter({ routes, apps, ...gate, bounds, ...told, cluster: routing });
+  return router.fetch as Handler;
 }
 
 function addressOf(server: Server): ListenAddress {

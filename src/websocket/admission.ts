@@ -1,5 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type RequestCaller, settleCaller } from '../auth/caller.ts';
+import {
+  type CallerOutcome,
+  type CallerRequest,
+  type RequestCaller,
+  settleCaller,
+} from '../auth/caller.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { Refusal } from '../database/outcome.ts';
 import { statusOf } from '../doors/refusal-status.ts';
@@ -41,6 +46,8 @@ export interface UpgradeRequest {
   readonly address: string;
   /** The database at whose host the request came in, as a target; absent: the service's own. */
   readonly app?: string | undefined;
+  /** The caller, where another host has settled it. */
+  readonly settled?: RequestCaller | undefined;
 }
 
 /** The path of a database's WebSocket. */
@@ -54,18 +61,20 @@ export function isSocketAddress(url: string | undefined): boolean {
 interface Admitting {
   readonly host: Host;
   readonly tokens: HostTokens;
+  /** Whether messages wait for durability, where the client does not say; absent: by version. */
+  readonly confirms?: boolean | undefined;
 }
 
 /** Decides whether a client can connect. The order of the checks is fixed by the interface. */
 export async function admit(
   request: UpgradeRequest,
-  { host, tokens }: Admitting,
+  { host, tokens, confirms }: Admitting,
 ): Promise<Admitted | Refused> {
   const query = new URLSearchParams(splitTarget(request.url).search);
   const { authorization } = request.headers;
   let caller: RequestCaller | undefined;
   try {
-    const settled = await settleCaller(tokens, {
+    const settled = await settledOf(tokens, request.settled, {
       authorization,
       queryToken: authorization === undefined ? readToken(query) : undefined,
       address: request.address,
@@ -77,22 +86,32 @@ export async function admit(
       return settled;
     }
     caller = settled.caller;
-    return { kind: 'admitted', caller, ...checked(request, query, host) };
+    return { kind: 'admitted', caller, ...checked(request, query, { host, confirms }) };
   } catch (error) {
     if (error instanceof UpgradeError || error instanceof ParameterError) {
       return { kind: 'refused', status: 400, text: error.message, caller };
     }
     if (!(error instanceof Refusal)) throw error;
     const { code, message } = error.body;
-    return { kind: 'refused', status: statusOf(code), text: message, caller };
+    return { kind: 'refused', status: statusOf(code), text: message, caller, code };
   }
+}
+
+async function settledOf(
+  tokens: HostTokens,
+  settled: RequestCaller | undefined,
+  request: CallerRequest,
+): Promise<CallerOutcome> {
+  return settled === undefined
+    ? settleCaller(tokens, request)
+    : { kind: 'accepted', caller: settled };
 }
 
 /** Checks the request of a known caller and returns its terms. */
 function checked(
   { url, headers, app }: UpgradeRequest,
   query: URLSearchParams,
-  host: Host,
+  { host, confirms = false }: Pick<Admitting, 'host' | 'confirms'>,
 ): Omit<Admitted, 'kind' | 'caller'> {
   const name = nameIn(url);
   // An invalid name is rejected before the handshake is checked, an unknown one after it.
@@ -107,7 +126,7 @@ function checked(
   const protocol = chooseSubprotocol(offers);
   if (protocol === undefined) throw new UpgradeError('no valid protocol selected');
   const asked = { ...parameters, compression: safeCompression(parameters, offers) };
-  return { database, ...terms(asked, protocol) };
+  return { database, ...terms(asked, protocol, confirms) };
 }
 
 /** An invalid upgrade request; the message is the text of the response. */
@@ -117,7 +136,7 @@ class UpgradeError extends Error {
 
 const zeroText = 'Invalid connection ID: the all-zeros ConnectionId is reserved.';
 
-function terms(asked: Parameters, protocol: Subprotocol) {
+function terms(asked: Parameters, protocol: Subprotocol, confirms: boolean) {
   const { connectionId, compression, confirmed, dialect } = asked;
   const isOld = protocol.startsWith('v1');
   return {
@@ -125,7 +144,7 @@ function terms(asked: Parameters, protocol: Subprotocol) {
     dialect,
     connectionId: connectionId ?? randomConnectionId(),
     compression: protocol === 'v1.json.spacetimedb' ? ('none' as const) : compression,
-    confirmed: confirmed ?? !isOld,
+    confirmed: confirmed ?? (confirms || !isOld),
   };
 }
 

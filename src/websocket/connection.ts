@@ -61,7 +61,17 @@ export interface ConnectionParts {
   readonly pace: (requestCount: number) => number;
   readonly limits: SocketLimits;
   readonly owner: ConnectionOwner;
+  /** Sent when the database, or the service, goes away; absent: see `goesAway`. */
+  readonly parting?: Parting | undefined;
 }
+
+/** How a connection ends that its client has not ended. */
+export interface Parting {
+  readonly code: number;
+  readonly reason: string;
+}
+
+const goesAway: Parting = { code: 1001, reason: 'module exited' };
 
 /**
  * One client:
@@ -182,7 +192,7 @@ export class Connection implements LiveSink, SocketEvents {
         this.giveUp();
         return;
       case 'database':
-        this.#closeWith(1001, 'module exited');
+        this.#part();
         return;
       case 'schema':
         this.#closeWith(1001, 'schema changed');
@@ -230,7 +240,7 @@ export class Connection implements LiveSink, SocketEvents {
         else this.#listen(nowMillis);
         return;
       case 'finishing':
-        if (nowMillis >= state.deadlineMillis) this.#closeWith(1001, 'module exited');
+        if (nowMillis >= state.deadlineMillis) this.#part();
         else this.#finishIfDone();
         return;
       case 'closing':
@@ -305,7 +315,12 @@ export class Connection implements LiveSink, SocketEvents {
     const { live, queue } = this.#parts;
     const isDone = this.#intake.unanswered + live.heldCount === 0;
     if (!isDone || queue.messageCount > 0) return;
-    this.#closeWith(1001, 'module exited');
+    this.#part();
+  }
+
+  #part(): void {
+    const { code, reason } = this.#parts.parting ?? goesAway;
+    this.#closeWith(code, reason);
   }
 
   #closeWith(code: number, reason: string): void {

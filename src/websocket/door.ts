@@ -1,23 +1,33 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { unreachable } from '../assert.ts';
+import type { RequestCaller } from '../auth/caller.ts';
 import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { judgePage, type PageRules } from '../auth/page-rules.ts';
 import type { RequestRates } from '../auth/rate-limiter.ts';
+import type { ClusterPart } from '../cluster/cluster-part.ts';
+import { hintHeaders } from '../cluster/leader-hint.ts';
+import {
+  type ForwardedClient,
+  type ForwardedHead,
+  forwardedHeadOf,
+} from '../cluster/settled-caller.ts';
 import { Refusal } from '../database/outcome.ts';
 import type { Client, Clients } from '../doors/clients.ts';
+import { lostElsewhere, noLeader, tooManyWait } from '../doors/leader-refusals.ts';
 import { statusOf } from '../doors/refusal-status.ts';
 import { tooManyRequestsText } from '../doors/request-faults.ts';
 import { hostFault, splitTarget } from '../doors/request-target.ts';
 import { Stay } from '../doors/stay.ts';
 import type { LiveConnection } from '../host/feeds/live-connection.ts';
 import type { Host } from '../host/host.ts';
+import { registryIdentity } from '../host/registry/registry.ts';
 import { limits } from '../limits.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
-import { type Admitted, admit } from './admission.ts';
+import { type Admitted, admit, type Refused } from './admission.ts';
 import { Backlog } from './backlog.ts';
 import {
   type ConnectedClient,
@@ -27,6 +37,7 @@ import {
 } from './connection.ts';
 import type { MessageCodec } from './message-codec.ts';
 import { callerHeaders, type RefusedUpgrade, refuse } from './refuse.ts';
+import { passAnswer, Relay, restartCode, restartReason } from './relay.ts';
 import { forgetJoined, SendQueue } from './send-queue.ts';
 import { completeSocketLimits, type SocketLimits } from './socket-limits.ts';
 import { type UpgradedSocket, Upgrader } from './upgrade.ts';
@@ -43,6 +54,8 @@ export interface WebSocketDoorOptions {
   /** Which pages can connect, and the names by which the service is known. */
   readonly pages: PageRules;
   readonly limits: Partial<SocketLimits>;
+  /** Absent: the service is alone. Present, and databases may be led by other hosts. */
+  readonly cluster?: ClusterPart | undefined;
   /** Maximum number of open WebSockets; more are rejected. */
   readonly socketsMax: number;
   /** Called for an unexpected error; the client's connection ends without a close frame. */
@@ -65,6 +78,8 @@ export class WebSocketDoor implements Clients {
   readonly #limits: SocketLimits;
   readonly #upgrader = new Upgrader();
   readonly #connections = new Set<Connection>();
+  /** Connections that other hosts serve. */
+  readonly #relays = new Set<Relay>();
   /** Handshakes in progress; they count as connections. */
   #handshakes = 0;
   readonly #owner: ConnectionOwner;
@@ -146,7 +161,8 @@ export class WebSocketDoor implements Clients {
     this.#isClosing = true;
     clearInterval(this.#timer);
     const deadlineMillis = performance.now() + millis;
-    while (this.#connections.size > 0 || this.#handshakes > 0) {
+    while (this.#connections.size + this.#relays.size + this.#handshakes > 0) {
+      for (const relay of [...this.#relays]) relay.close();
       for (const connection of [...this.#connections]) {
         connection.finish(deadlineMillis);
         connection.tick(performance.now());
@@ -157,37 +173,104 @@ export class WebSocketDoor implements Clients {
 
   async #answer(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
     if (this.#isClosing) return refuse(stream, stopping);
-    const { socketsMax } = this.#options;
-    if (this.#connections.size + this.#handshakes > socketsMax)
+    const { socketsMax, rates, cluster } = this.#options;
+    if (this.#connections.size + this.#relays.size + this.#handshakes > socketsMax)
       return refuse(stream, full(socketsMax));
-    const { url = '', headers, socket } = request;
+    const { url = '', headers } = request;
     const badHost = hostFault(request.rawHeaders);
     if (badHost !== undefined) return refuse(stream, { status: 400, text: badHost });
-    const { localAddress = '' } = socket;
-    const from = { localAddress, host: headers.host, origin: headers.origin };
-    const verdict = judgePage(from, this.#options.pages);
-    if (verdict.kind === 'refused') return refuse(stream, { status: 403, text: verdict.text });
-    const address = this.#options.addresses.of({
-      remoteAddress: socket.remoteAddress ?? '',
-      forwardedFor: firstHeader(headers['x-forwarded-for']),
-    });
-    const { rates } = this.#options;
-    const seconds = rates.byAddress.take(networkOf(address));
-    if (seconds > 0) return refuse(stream, tooOften(seconds));
+    const forwarded = cluster && forwardedHeadOf(request);
+    const from = forwarded === undefined ? this.#judge(request) : forwarded;
+    if ('status' in from) return refuse(stream, from);
+    const { client } = from;
+    const { address } = client;
     const app = this.#options.pages.apps?.databaseOf(headers.host);
-    const outcome = await admit({ url, headers, address, app }, this.#options);
+    const settled = forwarded?.caller;
+    const confirms = cluster !== undefined;
+    const outcome = await admit(
+      { url, headers, address, app, settled },
+      { ...this.#options, confirms },
+    );
     const { caller } = outcome;
     // Anonymous clients are counted by address alone.
-    const isKnown = caller !== undefined && !caller.isAnonymous;
+    const isKnown = caller !== undefined && !caller.isAnonymous && forwarded === undefined;
     const wait = isKnown ? rates.byIdentity.take(caller.identity.toString(16)) : 0;
-    if (wait > 0) refuse(stream, tooOften(wait));
-    else if (outcome.kind === 'refused') refuse(stream, outcome);
-    else if (this.#isClosing) refuse(stream, stopping);
-    else this.#connect(outcome, request, stream, head);
+    if (wait > 0) return refuse(stream, tooOften(wait));
+    if (this.#isClosing && outcome.kind !== 'refused') return refuse(stream, stopping);
+    const upgrade = { request, stream, head, client, forwarded };
+    if (cluster !== undefined) {
+      const place = placeFor(outcome, forwarded, cluster);
+      if (place !== undefined) return await this.#relay(place, caller, { ...upgrade, cluster });
+    }
+    if (outcome.kind === 'refused') refuse(stream, outcome);
+    else this.#connect(outcome, upgrade);
+  }
+
+  /** Who asks, where no other host has said so; or why it may not. */
+  #judge(request: IncomingMessage): { readonly client: ForwardedClient } | RefusedUpgrade {
+    const { headers, socket } = request;
+    const { addresses, rates, pages } = this.#options;
+    const { localAddress = '', remoteAddress = '' } = socket;
+    const page = { localAddress, host: headers.host, origin: headers.origin };
+    const verdict = judgePage(page, pages);
+    if (verdict.kind === 'refused') return { status: 403, text: verdict.text };
+    const passage = { remoteAddress, forwardedFor: firstHeader(headers['x-forwarded-for']) };
+    const address = addresses.of(passage);
+    const seconds = rates.byAddress.take(networkOf(address));
+    if (seconds > 0) return tooOften(seconds);
+    const isOnMachine = addresses.isOnMachine(passage, headers.host ?? '');
+    const isConfidential = isOnMachine || 'encrypted' in socket;
+    const rest = { sender: verdict.sender, origin: '', isOnMachine, isConfidential };
+    return { client: { address, ...rest } };
+  }
+
+  /** Has the host serve the client that leads the database. */
+  async #relay(
+    { database, isAsked }: Pick<ForwardedHead, 'database' | 'isAsked'>,
+    caller: RequestCaller | undefined,
+    { request, stream, head, client, forwarded, cluster }: Upgrade & { cluster: ClusterPart },
+  ): Promise<void> {
+    const { method = 'GET', url: path = '', rawHeaders } = request;
+    const left = new AbortController();
+    stream.once('close', () => left.abort());
+    const hops = forwarded?.hops ?? 0;
+    const waitsMillis = forwarded?.waitsMillis ?? limits.waitLeaderMillis;
+    const forwardedHead = { database, isAsked, caller, client, waitsMillis, hops };
+    const led = await cluster.upgrade(
+      { method, path, rawHeaders, body: undefined, head: forwardedHead, signal: left.signal },
+      head,
+    );
+    switch (led.kind) {
+      case 'upgraded': {
+        const { answer, stream: leader, leader: leaderAddress } = led;
+        if (stream.destroyed || this.#isClosing) {
+          leader.destroy();
+          return refuse(stream, stopping);
+        }
+        const onEnd = (relay: Relay): void => void this.#relays.delete(relay);
+        const { closeMillis } = this.#limits;
+        const socket = { client: stream, answer, leader, leaderAddress, closeMillis, onEnd };
+        this.#relays.add(new Relay(socket));
+        return;
+      }
+      case 'answered':
+        return passAnswer(stream, led.answer, led.leader);
+      case 'here':
+        // It has become the leader meanwhile.
+        return await this.#answer(request, stream, head);
+      case 'unknown':
+        return refuse(stream, refusedBy(lostElsewhere()));
+      case 'noLeader':
+        return refuse(stream, refusedBy(noLeader()));
+      case 'overloaded':
+        return refuse(stream, refusedBy(tooManyWait()));
+      default:
+        return unreachable(led);
+    }
   }
 
   /** Connects to the database before upgrading: it can refuse, which an open socket cannot say. */
-  #connect(admitted: Admitted, request: IncomingMessage, stream: Duplex, head: Buffer): void {
+  #connect(admitted: Admitted, { request, stream, head, forwarded }: Upgrade): void {
     const { caller, database, connectionId, confirmed, dialect } = admitted;
     let connection: Connection | undefined;
     let live: LiveConnection;
@@ -209,7 +292,12 @@ export class WebSocketDoor implements Clients {
       const { code } = error.body;
       const target = identityToHex(database.identity);
       if (code === 'token.limited') this.#options.host.ledger.turnedAway(target, caller, code);
-      refuse(stream, { status: statusOf(code), text: error.body.message, caller });
+      const isForHost = code === 'database.notLeader' && forwarded !== undefined;
+      // 421 stays among hosts: a client asks again, and is then led to the leader.
+      const fault = code === 'database.notLeader' && !isForHost ? noLeader() : error;
+      const hint = isForHost ? this.#options.cluster?.hintFor(database.identity) : undefined;
+      const headers = hintHeaders(hint);
+      refuse(stream, { ...refusedBy(fault), caller, ...(isForHost && { headers }) });
       return;
     }
     const socket = this.#upgrader.complete(request, stream, head, {
@@ -234,7 +322,8 @@ export class WebSocketDoor implements Clients {
     const codec = codecOf(admitted, live);
     const client = clientOf(admitted);
     const parts = { socket, live, client, codec, queue, stay, pace: this.#paceOf(admitted) };
-    const bounds = { limits: this.#limits, owner: this.#owner };
+    const parting = this.#options.cluster && { code: restartCode, reason: restartReason };
+    const bounds = { limits: this.#limits, owner: this.#owner, parting };
     const connection = new Connection({ ...parts, ...bounds }, now);
     this.#connections.add(connection);
     socket.listen(connection);
@@ -295,6 +384,39 @@ export class WebSocketDoor implements Clients {
       forgetUpdates();
     });
   }
+}
+
+/** A request for a WebSocket, the connection on which it came, and what is known of its client. */
+interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly stream: Duplex;
+  readonly head: Buffer;
+  readonly client: ForwardedClient;
+  /** Absent: no other host has sent it. */
+  readonly forwarded: ForwardedHead | undefined;
+}
+
+/** Where a client is served, if not here. */
+function placeFor(
+  outcome: Admitted | Refused,
+  forwarded: ForwardedHead | undefined,
+  cluster: ClusterPart,
+): Pick<ForwardedHead, 'database' | 'isAsked'> | undefined {
+  if (forwarded !== undefined && !forwarded.isAsked) return undefined;
+  if (outcome.kind === 'admitted') {
+    const { identity: database } = outcome.database;
+    return cluster.isLedElsewhere(database) ? { database, isAsked: false } : undefined;
+  }
+  const isUnknown = outcome.code === 'name.unknown' || outcome.code === 'database.unknown';
+  const isNews = isUnknown && forwarded === undefined && cluster.isLedElsewhere(registryIdentity);
+  // The host that leads the registry knows of databases that have just been created.
+  return isNews ? { database: registryIdentity, isAsked: true } : undefined;
+}
+
+function refusedBy({ body: { code, message, retryAfterSeconds } }: Refusal): RefusedUpgrade {
+  const retry = { 'retry-after': String(retryAfterSeconds) };
+  const headers = retryAfterSeconds === undefined ? {} : { headers: retry };
+  return { status: statusOf(code), text: message, code, ...headers };
 }
 
 /** The host's objects for an admitted client. */

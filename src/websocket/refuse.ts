@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { RequestCaller } from '../auth/caller.ts';
+import type { RefusalBody } from '../database/outcome.ts';
 import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
 
@@ -11,6 +12,8 @@ export interface RefusedUpgrade {
   /** The caller, once it is known. */
   readonly caller?: RequestCaller | undefined;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The code of the refusal, if it was one. */
+  readonly code?: RefusalBody['code'];
 }
 
 /** Responds without an upgrade and ends the connection. */

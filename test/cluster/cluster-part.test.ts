@@ -7,6 +7,7 @@ import { ClusterSecret } from '../../src/cluster/cluster-secret.ts';
 import { EnginePort } from '../../src/cluster/engine-port.ts';
 import { random128 } from '../../src/cluster/host-file.ts';
 import { serveEngine } from '../../src/cluster/serve-engine.ts';
+import type { ForwardedClient } from '../../src/cluster/settled-caller.ts';
 import { limits } from '../../src/limits.ts';
 import { bootId, hostId } from '../../src/shared-log/host-ids.ts';
 import { clusterId } from '../../src/shared-log/log-name.ts';
@@ -92,7 +93,13 @@ afterEach(async () => {
 });
 
 function request() {
-  const head = { caller: undefined, waitsMillis: 5_000, hops: 0 };
+  const client: ForwardedClient = {
+    ...{ address: '192.0.2.1', sender: 'program', origin: 'http://x' },
+    ...{ isOnMachine: false, isConfidential: false },
+  };
+  const head = {
+    ...{ database: shop, isAsked: false, caller: undefined, client, waitsMillis: 5_000, hops: 0 },
+  };
   const { signal } = new AbortController();
   const rawHeaders = ['Host', 'x.test'];
   return { method: 'GET', path: '/v1/x', rawHeaders, body: undefined, head, signal };
@@ -140,16 +147,17 @@ it('[replication 5.7, 9.5] a leader that says goodbye is followed at once', asyn
 });
 
 it('[replication 8.1, 8.5] a request goes to the leader, and stays when this host leads', async () => {
-  const routed = await b.part.forward(shop, request());
+  const routed = await b.part.forward(request());
   if (routed.kind !== 'answered') throw new Error(routed.kind);
   expect((await buffer(routed.answer)).toString('utf8')).toBe('answered by a');
-  expect(await a.part.forward(shop, request())).toEqual({ kind: 'here' });
+  expect(routed.leader).toBe('http://a.test');
+  expect(await a.part.forward(request())).toMatchObject({ kind: 'here' });
   a.host.crash(shop);
   await a.part.membership.leave();
   await a.part.stopListening();
   // It waits until somebody leads: this host.
   await expect.poll(() => b.part.placeOf(shop).kind).not.toBe('elsewhere');
-  expect(await b.part.forward(shop, request())).toEqual({ kind: 'here' });
+  expect(await b.part.forward(request())).toMatchObject({ kind: 'here' });
 });
 
 it('[replication 6.9] hosts tell each other where acknowledged history ends', async () => {

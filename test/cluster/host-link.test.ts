@@ -14,13 +14,19 @@ import { LinkWatch } from '../../src/cluster/link-watch.ts';
 import {
   decodeForwarded,
   encodeForwarded,
+  type ForwardedClient,
   type ForwardedHead,
+  forwardedHeadOf,
 } from '../../src/cluster/settled-caller.ts';
 import { limits } from '../../src/limits.ts';
 import type { SeenHost } from '../../src/shared-log/directory.ts';
 import { bootId, hostId } from '../../src/shared-log/host-ids.ts';
 import { clusterId } from '../../src/shared-log/log-name.ts';
-import { callerIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
+import {
+  callerIdentity,
+  type DatabaseIdentity,
+  databaseIdentity,
+} from '../../src/values/identity-roles.ts';
 
 const cluster = clusterId(5n);
 const secret = ClusterSecret.parse(randomBytes(32).toString('base64'), 'test');
@@ -37,7 +43,12 @@ const caller: RequestCaller = {
     ...{ readOnly: true, sqlWrites: false, tables: ['t'], rowsMax: 3 },
   },
 };
-const head: ForwardedHead = { caller, waitsMillis: 5_000, hops: 1 };
+const client: ForwardedClient = {
+  ...{ address: '192.0.2.1', sender: 'known', origin: 'https://shop.example' },
+  ...{ isOnMachine: false, isConfidential: true },
+};
+const from = { database: databaseIdentity(9n), isAsked: false, client };
+const head: ForwardedHead = { ...from, caller, waitsMillis: 5_000, hops: 1 };
 
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
@@ -46,6 +57,7 @@ afterEach(async () => {
 async function serve(more: Partial<LinkServerOptions> = {}) {
   const server = await LinkServer.listen({
     ...{ identity, listen: { host: '127.0.0.1', port: 0 }, boot: bootId(77n) },
+    ...{ isHere: () => true, hintFor: () => undefined },
     onRequest: (_, response) => void response.end('here'),
     onUpgrade: (_, stream) => void stream.destroy(),
     onAsk: async (path) => (path === 'ping' ? {} : undefined),
@@ -55,7 +67,7 @@ async function serve(more: Partial<LinkServerOptions> = {}) {
   return { server, address: `127.0.0.1:${server.port}` };
 }
 
-function client(as = identity): LinkClient {
+function linkClient(as = identity): LinkClient {
   const made = new LinkClient(as);
   ends.push(() => made.close());
   return made;
@@ -78,33 +90,41 @@ it('[replication 8.1, 8.2] a request arrives as it was sent, with its settled ca
   const { address } = await serve({
     onRequest: async (request, response, found) => {
       heads.push(found);
+      expect(forwardedHeadOf(request)).toBe(found);
       const { method, url, rawHeaders } = request;
       const body = (await buffer(request)).toString('utf8');
       response.writeHead(201, ['Set-One', 'a', 'Set-One', 'b']);
       response.end(JSON.stringify({ method, url, rawHeaders, body }));
     },
   });
-  const forged = ['reducerdb-forward', encodeForwarded({ ...head, hops: 0 })];
+  const forged = ['Reducerdb-Forward', encodeForwarded({ ...head, hops: 0 }), 'reducerdb-x', 'y'];
   const { rawHeaders } = asked();
   const request = asked({ body: Buffer.from('abc'), rawHeaders: [...rawHeaders, ...forged] });
-  const answer = await client().forward(address, request);
+  const answer = await linkClient().forward(address, request);
   if (answer.kind !== 'answered') throw new Error(answer.kind);
   expect(answer.answer.statusCode).toBe(201);
   expect(answer.answer.rawHeaders.join()).toContain('Set-One,a,Set-One,b');
   const seen = JSON.parse((await buffer(answer.answer)).toString('utf8'));
   expect(seen).toMatchObject({ method: 'POST', url: '/v1/x?y=1', body: 'abc' });
   expect(seen.rawHeaders.slice(0, 6)).toEqual(asked().rawHeaders.slice(0, 6));
-  expect(seen.rawHeaders.filter((name: string) => name === 'reducerdb-forward')).toHaveLength(1);
+  expect(seen.rawHeaders.filter((name: string) => /^reducerdb/i.test(name))).toEqual([]);
   expect(heads).toEqual([head]);
 });
 
 it('[replication 8.2] what is no settled caller of this version is not taken for one', () => {
   expect(decodeForwarded(encodeForwarded(head))).toEqual(head);
-  const none = { caller: undefined, waitsMillis: 1, hops: 2 };
+  const none = { ...from, isAsked: true, caller: undefined, waitsMillis: 1, hops: 2 };
   expect(decodeForwarded(encodeForwarded(none))).toEqual(none);
   const others = ['', '!', 'e30', Buffer.from('{"hops":1}').toString('base64url')];
-  const odd = { caller: { identity: 'c0de' }, waitsMillis: 1, hops: 1 };
-  for (const text of [...others, Buffer.from(JSON.stringify(odd)).toString('base64url')]) {
+  const good = JSON.parse(Buffer.from(encodeForwarded(head), 'base64url').toString('utf8'));
+  const odd = [
+    { ...good, caller: { identity: 'c0de' } },
+    { ...good, database: 'c0de' },
+    { ...good, client: { ...client, sender: 'host' } },
+    { ...good, client: undefined },
+    { ...good, hops: 1.5 },
+  ].map((one) => Buffer.from(JSON.stringify(one)).toString('base64url'));
+  for (const text of [...others, ...odd]) {
     expect([text, decodeForwarded(text)]).toEqual([text, undefined]);
   }
 });
@@ -120,7 +140,7 @@ it('[replication 7.8] nobody gets in without the secret, or from another cluster
   const other = ClusterSecret.parse(randomBytes(32).toString('base64'), 'test');
   const strangers = [new LinkIdentity(other, cluster), new LinkIdentity(secret, clusterId(6n))];
   for (const stranger of strangers) {
-    expect(await client(stranger).forward(address, asked())).toMatchObject({ kind: 'notDone' });
+    expect(await linkClient(stranger).forward(address, asked())).toMatchObject({ kind: 'notDone' });
   }
   const plain = new Promise((resolve) => {
     get({ port: server.port, host: '127.0.0.1' }, () => resolve('answered')).on('error', () =>
@@ -147,7 +167,7 @@ it('[replication 7.8] links are TLS 1.3, and a connection is used again', async 
       response.end('x');
     },
   });
-  const one = client();
+  const one = linkClient();
   for (let turn = 0; turn < 5; turn++) {
     expect(await textOf(await one.forward(address, asked()))).toBe('200 x');
   }
@@ -155,25 +175,57 @@ it('[replication 7.8] links are TLS 1.3, and a connection is used again', async 
 });
 
 it('[replication 8.2] 421 means not me, and says who is', async () => {
+  const leader = { term: 7, address: '10.0.0.9:3001' };
+  const hints = [leader, undefined];
+  const asks: DatabaseIdentity[] = [];
+  const { address } = await serve({
+    isHere: ({ database }) => {
+      asks.push(database);
+      return false;
+    },
+    hintFor: () => hints.shift(),
+  });
+  const one = linkClient();
+  expect(await one.forward(address, asked())).toEqual({ kind: 'notDone', leader });
+  const none = { kind: 'notDone', leader: undefined };
+  expect(await one.forward(address, asked())).toEqual(none);
+  expect(asks).toEqual([from.database, from.database]);
+  const rawHeaders = ['Upgrade', 'websocket', 'Connection', 'Upgrade'];
+  const upgrade = asked({ method: 'GET', rawHeaders });
+  hints.push(leader);
+  expect(await one.upgrade(address, upgrade, Buffer.alloc(0))).toEqual({ kind: 'notDone', leader });
+});
+
+it('[replication 8.2] 421 of a module is an answer; a host that has lost its term says it like this', async () => {
   const answers = [
-    { 'reducerdb-term': '7', 'reducerdb-leader-address': '10.0.0.9:3001' },
-    {},
+    { 'reducerdb-host': 'a', 'reducerdb-term': '7', 'reducerdb-leader-address': '10.0.0.9:3001' },
     { 'reducerdb-term': 'x', 'reducerdb-leader-address': '10.0.0.9:3001' },
   ];
   const { address } = await serve({
     onRequest: (_, response) => void response.writeHead(421, answers.shift()).end('not me'),
   });
-  const one = client();
-  const leader = { term: 7, address: '10.0.0.9:3001' };
-  expect(await one.forward(address, asked())).toEqual({ kind: 'notDone', leader });
-  const none = { kind: 'notDone', leader: undefined };
-  expect(await one.forward(address, asked())).toEqual(none);
-  expect(await one.forward(address, asked())).toEqual(none);
+  const one = linkClient();
+  expect(await textOf(await one.forward(address, asked()))).toBe('421 not me');
+  expect(await one.forward(address, asked())).toEqual({ kind: 'notDone', leader: undefined });
+});
+
+it('[replication 8.6] a body is streamed only to the host that wants it', async () => {
+  let isHere = false;
+  const { address } = await serve({
+    isHere: () => isHere,
+    onRequest: (request, response) => void request.pipe(response),
+  });
+  const body = Readable.from([Buffer.from('one'), Buffer.from('two')]);
+  const one = linkClient();
+  const refused = await one.forward(address, asked({ body }));
+  expect([refused, body.readableDidRead]).toEqual([{ kind: 'notDone', leader: undefined }, false]);
+  isHere = true;
+  expect(await textOf(await one.forward(address, asked({ body })))).toBe('200 onetwo');
 });
 
 it('[replication 8.4] refused is not done; sent and unanswered is unknown', async () => {
   const { server, address } = await serve({ onRequest: ({ socket }) => void socket.destroy() });
-  const one = client();
+  const one = linkClient();
   expect(await one.forward(address, asked())).toEqual({ kind: 'unknown' });
   await server.close();
   expect(await one.forward(address, asked())).toMatchObject({ kind: 'notDone' });
@@ -182,9 +234,9 @@ it('[replication 8.4] refused is not done; sent and unanswered is unknown', asyn
 it('[replication 8.2] a request goes no further than two hosts', async () => {
   const { address } = await serve();
   const far = asked({ head: { ...head, hops: limits.forwardHopsMax + 1 } });
-  expect(await textOf(await client().forward(address, far))).toMatch(/^508 .*circle/);
+  expect(await textOf(await linkClient().forward(address, far))).toMatch(/^508 .*circle/);
   const last = asked({ head: { ...head, hops: limits.forwardHopsMax } });
-  expect(await textOf(await client().forward(address, last))).toBe('200 here');
+  expect(await textOf(await linkClient().forward(address, last))).toBe('200 here');
 });
 
 it('[replication 8.6] bodies are streamed in both directions', async () => {
@@ -193,7 +245,7 @@ it('[replication 8.6] bodies are streamed in both directions', async () => {
   });
   const bytes = randomBytes(5_000_000);
   const pieces = Array.from({ length: 50 }, (_, at) => bytes.subarray(at * 1e5, (at + 1) * 1e5));
-  const answer = await client().forward(address, asked({ body: Readable.from(pieces) }));
+  const answer = await linkClient().forward(address, asked({ body: Readable.from(pieces) }));
   if (answer.kind !== 'answered') throw new Error(answer.kind);
   expect(Buffer.compare(await buffer(answer.answer), bytes)).toBe(0);
 });
@@ -214,7 +266,7 @@ it('[replication 8.4] a client that leaves takes its request along', async () =>
     },
   });
   const stop = new AbortController();
-  const answer = client().forward(address, asked({ signal: stop.signal }));
+  const answer = linkClient().forward(address, asked({ signal: stop.signal }));
   await isThere;
   stop.abort();
   expect(await answer).toEqual({ kind: 'unknown' });
@@ -233,7 +285,7 @@ it('[replication 8.1] the request for a WebSocket goes on, and then bytes both w
   });
   const rawHeaders = ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Sec-WebSocket-Key', 'k'];
   const request = asked({ method: 'GET', path: '/v1/database/x/subscribe', rawHeaders });
-  const answer = await client().upgrade(address, request, Buffer.alloc(0));
+  const answer = await linkClient().upgrade(address, request, Buffer.alloc(0));
   if (answer.kind !== 'upgraded') throw new Error(answer.kind);
   const got: string[] = [];
   answer.stream.on('data', (bytes: Buffer) => got.push(bytes.toString('utf8')));
@@ -252,12 +304,12 @@ it('[replication 7.8, 5.7] a process whose address refuses is gone; a silent one
   });
   const never = '127.0.0.1:1';
   const watch = new LinkWatch({
-    client: client(),
+    client: linkClient(),
     others: () => [seen(77n, address), seen(78n, never)],
     onRefused: (_, boot) => refused.push(boot),
   });
   ends.push(() => watch.close());
-  const one = client();
+  const one = linkClient();
   expect(await one.ping(address)).toEqual({ kind: 'boot', boot: '4d'.padStart(32, '0') });
   await new Promise((resolve) => setTimeout(resolve, 2 * limits.linkPingMillis));
   await server.close();

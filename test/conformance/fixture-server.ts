@@ -83,6 +83,7 @@ function makeHandler({ configuration, tokens, stopping, onError }: HandlerOption
   const engine = new Engine({ definition: makeFixtures(), onError, stopping });
   const routes = mcpRoutes(
     {
+      databaseIn: () => undefined,
       handle: ({ body, header, caller, signal }) => {
         const key = caller.address ?? '';
         return engine.handle({

@@ -190,6 +190,7 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'database.full': true,
   'database.lost': true,
   'database.notLeader': true,
+  'database.noLeader': true,
   'creation.forbidden': true,
   'databases.tooMany': true,
   'names.tooMany': true,

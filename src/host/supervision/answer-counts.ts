@@ -204,6 +204,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'database.full': 'failed',
   'database.locked': 'refused',
   'database.notLeader': 'refused',
+  'database.noLeader': 'failed',
   'database.lost': 'failed',
   'database.opening': 'failed',
   'database.overloaded': 'failed',

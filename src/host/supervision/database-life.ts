@@ -196,6 +196,9 @@ export class DatabaseLife {
     });
     state.starts.add(start);
     await start.promise.finally(leave);
+    // Who waits for it to start hears of both.
+    const { kind, role } = { role: undefined, ...this.#state };
+    if (kind === 'following') throw this.#counted(notLeaderRefusal(role));
   }
 
   /** Applies other limits to the database, including after it is reopened. */

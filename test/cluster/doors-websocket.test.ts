@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { identityToHex } from '../../src/values/identity.ts';
+import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
+import { tavern } from '../service/tavern-module.ts';
+import { ask, type Caller, newCaller } from '../support/asking.ts';
+import {
+  type ClusterService,
+  ClusterServices,
+  follows,
+  identityOf,
+  kill,
+  roleAt,
+  until,
+} from '../support/cluster-services.ts';
+import { connect, names, own, published, subscribe } from '../support/tavern-client.ts';
+
+let services: ClusterServices;
+/** Leads the database at first. */
+let a: ClusterService;
+/** Follows it. */
+let b: ClusterService;
+let identity: DatabaseIdentity;
+let database: string;
+let ada: Caller;
+
+beforeEach(async () => {
+  services = new ClusterServices();
+  [a, b] = [await services.start('a'), await services.start('b')];
+  ada = await newCaller(a);
+  const body = await tavern();
+  const { text } = await ask(a, 'PUT', '/v1/database/tavern?host_type=Js', { as: ada, body });
+  expect(text).toContain('"Success"');
+  identity = identityOf(a, 'tavern');
+  database = identityToHex(identity);
+  await follows(b, a, identity);
+});
+afterEach(() => services.close());
+
+function call(at: ClusterService, reducer: string, args: unknown) {
+  const headers = { 'content-type': 'application/json' };
+  const where = `/v1/database/${database}/call/${reducer}`;
+  return ask(at, 'POST', where, { as: ada, body: JSON.stringify(args), headers });
+}
+
+describe.each(published)('$title', (library) => {
+  it('[replication 11.1, 11.7] is served through a host that does not lead, and anew after a fail-over', async () => {
+    await call(a, 'add', [1, 'ada', 1]);
+    const far = await connect(library, { uri: b.url, database });
+    const near = await connect(library, { uri: a.url, database });
+    for (const { conn } of [far, near]) await subscribe(conn);
+    expect(names(far.conn)).toEqual(['1 ada']);
+    await call(b, 'add', [2, 'bob', 1]);
+    far.conn.reducers.rename?.({ id: 1, name: 'amy' });
+    for (const { conn } of [far, near]) {
+      await expect.poll(() => names(conn)).toEqual(['1 amy', '2 bob']);
+    }
+    // The leader can acknowledge nothing any more, and does not notice that another one leads.
+    services.engine.cut('a');
+    await far.gone;
+    const again = await connect(library, { uri: b.url, database, token: far.token });
+    expect(again.identity).toBe(far.identity);
+    await subscribe(again.conn);
+    expect(names(again.conn)).toEqual(['1 amy', '2 bob']);
+    expect((await call(b, 'add', [3, 'cyd', 1])).status).toBe(200);
+    await expect.poll(() => names(again.conn)).toEqual(['1 amy', '2 bob', '3 cyd']);
+    services.engine.heal('a');
+    await near.gone;
+    // The one that led before relays now.
+    await until(() => a.part.isLedElsewhere(identity));
+    const back = await connect(library, { uri: a.url, database });
+    await subscribe(back.conn);
+    expect(names(back.conn)).toEqual(['1 amy', '2 bob', '3 cyd']);
+    again.conn.disconnect();
+    back.conn.disconnect();
+    await Promise.all([again.gone, back.gone]);
+  });
+});
+
+it('[replication 11.7] the client of this product goes on by itself after a fail-over', async () => {
+  await call(a, 'add', [1, 'ada', 1]);
+  const { conn, gone } = await connect(own, { uri: b.url, database });
+  await subscribe(conn);
+  expect(names(conn)).toEqual(['1 ada']);
+  services.engine.cut('a');
+  await until(() => roleAt(b, identity) === 'leader');
+  expect((await call(b, 'add', [2, 'bob', 1])).status).toBe(200);
+  await expect.poll(() => names(conn), { timeout: 20_000 }).toEqual(['1 ada', '2 bob']);
+  await conn.reducers.rename?.({ id: 2, name: 'ben' });
+  await expect.poll(() => names(conn)).toEqual(['1 ada', '2 ben']);
+  conn.disconnect();
+  await gone;
+});
+
+/** A WebSocket of version 1 in JSON, with what it has received and how it ended. */
+async function open(at: ClusterService, query = '') {
+  const url = `${at.url.replace('http', 'ws')}/v1/database/${database}/subscribe${query}`;
+  const socket = new WebSocket(url, ['v1.json.spacetimedb'], {
+    headers: { authorization: `Bearer ${ada.token}` },
+  });
+  const messages: string[] = [];
+  let leader: string | undefined;
+  socket.on('message', (bytes) => messages.push(String(bytes)));
+  socket.on('upgrade', ({ headers }) => {
+    leader = headers['reducerdb-leader'] as string | undefined;
+  });
+  const closed = new Promise<[number, string]>((resolve) => {
+    socket.on('close', (code, reason) => resolve([code, String(reason)]));
+  });
+  await new Promise((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.once('error', reject);
+  });
+  return { socket, messages, closed, leader: () => leader };
+}
+
+it('[replication 8.3, 11.1] the relay names the leader, and passes close codes on', async () => {
+  const relayed = await open(b);
+  expect(relayed.leader()).toBe('http://a.test');
+  expect((await open(a)).leader()).toBeUndefined();
+  await until(() => relayed.messages.length > 0);
+  expect(JSON.parse(relayed.messages[0] ?? '')).toMatchObject({
+    IdentityToken: { identity: { __identity__: `0x${ada.identity}` } },
+  });
+  relayed.socket.send('{"nothing": 1}');
+  expect((await relayed.closed)[0]).toBe(1011);
+  const polite = await open(b);
+  polite.socket.close(1000, 'done');
+  expect(await polite.closed).toEqual([1000, 'done']);
+  const [one] = [await open(b)];
+  const connections = () =>
+    ask(a, 'GET', `/v1/database/${database}/connections`, { as: ada }).then(({ text }) => text);
+  await until(async () => JSON.parse(await connections()).length === 2);
+  one.socket.terminate();
+  // The client of a relay that is cut off has left its database, too.
+  await until(async () => JSON.parse(await connections()).length === 1);
+});
+
+it('[replication 11.7, 11.8] a fail-over ends connections with 1012, relayed ones and those of the leader', async () => {
+  const [near, far] = [await open(a), await open(b)];
+  services.engine.cut('a');
+  expect((await far.closed)[0]).toBe(1012);
+  expect(roleAt(b, identity)).toBe('leader');
+  services.engine.heal('a');
+  expect((await near.closed)[0]).toBe(1012);
+});
+
+it('[replication 9.5, 11.8] a host that stops ends what it serves, and what it relays, with 1012', async () => {
+  const [near, far] = [await open(a), await open(b)];
+  await b.service.stop();
+  expect((await far.closed)[0]).toBe(1012);
+  await a.service.stop();
+  expect((await near.closed)[0]).toBe(1012);
+});
+
+it('[replication 8.5, 11.1] a client that comes while nobody leads is served by the next leader', async () => {
+  await kill(a, identity);
+  const { messages, leader } = await open(b);
+  await until(() => messages.length > 0);
+  expect([roleAt(b, identity), leader()]).toEqual(['leader', undefined]);
+});
+
+it('[replication 8.1] refusals of the leader, and of the host that was asked, arrive', async () => {
+  const refusal = (url: string, protocols: string[], headers: Record<string, string> = {}) =>
+    new Promise<number>((resolve) => {
+      const socket = new WebSocket(url, protocols, { headers });
+      socket.on('error', () => undefined);
+      socket.on('unexpected-response', (_, answer) => resolve(answer.statusCode ?? 0));
+    });
+  const at = (host: ClusterService, query = '') =>
+    `${host.url.replace('http', 'ws')}/v1/database/${database}/subscribe${query}`;
+  for (const host of [a, b]) {
+    const v1 = ['v1.json.spacetimedb'];
+    expect(await refusal(at(host), ['nothing'])).toBe(400);
+    expect(await refusal(at(host, '?connection_id=x'), v1)).toBe(400);
+    expect(await refusal(at(host), v1, { authorization: 'Bearer x' })).toBe(401);
+    expect(await refusal(at(host), v1, { origin: 'http://elsewhere.test' })).toBe(403);
+  }
+});
