@@ -1,5 +1,6 @@
 import type { TimeFigures } from '../database/time-counts.ts';
 import type { ReplicationControl } from '../host/databases/replication-control.ts';
+import { registryIdentity } from '../host/registry/registry.ts';
 import type { DatabaseRole, FollowerRole } from '../host/replication/database-role.ts';
 import type { HostCluster } from '../host/replication/host-cluster.ts';
 import { limits } from '../limits.ts';
@@ -180,10 +181,10 @@ export class ClusterPart {
     const { joined, report } = this.#options;
     const moving = new Moving({
       ...{ control: databases, report, me: this.#me.host, history: () => joined.history() },
-      led: () => [...this.roles].flatMap(([one, { kind }]) => (kind === 'leader' ? [one] : [])),
+      led: () => this.#led(),
       living: () => this.#membership.living,
       isReady: (host, database) => this.#isReady(host, database),
-      leaves: (database) => this.#roles.leaves(database),
+      gaveAway: (database, to) => this.#roles.gaveAway(database, to),
     });
     this.#moving = moving;
     this.#operations = new Operations({
@@ -340,6 +341,13 @@ export class ClusterPart {
     for (const [database, role] of this.roles) {
       if (role.kind === 'follower' && role.leader?.boot === boot) this.#databases?.wake(database);
     }
+  }
+
+  /** What can be given away. The registry is taken over by another host when this one leaves. */
+  #led(): DatabaseIdentity[] {
+    const isLed = ([database, { kind }]: readonly [DatabaseIdentity, DatabaseRole]) =>
+      kind === 'leader' && database !== registryIdentity;
+    return [...this.roles].filter(isLed).map(([database]) => database);
   }
 
   /** This host's part in each database, for others. */

@@ -18,8 +18,8 @@ export interface MovingOptions {
   readonly living: () => readonly SeenHost[];
   /** Whether a host has read a database to its end; false also if it does not answer. */
   readonly isReady: (host: SeenHost, database: DatabaseIdentity) => Promise<boolean>;
-  /** Called before a database is given away; what it returns, when that is over. */
-  readonly leaves: (database: DatabaseIdentity) => () => void;
+  /** Called when the shared log says that another host, by its name, leads a database. */
+  readonly gaveAway: (database: DatabaseIdentity, to: string) => void;
   readonly history: () => string;
   readonly report: Report;
 }
@@ -40,7 +40,7 @@ export class Moving {
    * Rejects with `NotMovedError`, and as `ReplicationControl.handOver` does.
    */
   async move(database: DatabaseIdentity, to: SeenHost): Promise<void> {
-    const { control, isReady, history, leaves } = this.#options;
+    const { control, isReady, history, gaveAway } = this.#options;
     const { host, boot, name, address, state, formats } = to;
     if (state !== 'up') {
       throw new NotMovedError(`${name} takes no databases: it is ${state}`);
@@ -52,15 +52,8 @@ export class Moving {
       );
     }
     const lead: Lead = { host, boot, name, address, format: formats[0], history: history() };
-    const ended = leaves(database);
-    try {
-      await control.handOver(database, lead);
-    } catch (error) {
-      ended();
-      throw error;
-    }
-    // Its role changes when it has read the entry that gives the term away.
-    setTimeout(ended, limits.handOverMillisMax).unref();
+    await control.handOver(database, lead);
+    gaveAway(database, name);
   }
 
   /** Gives away all that this host leads; returns how many it could not, when the time is over. */

@@ -74,10 +74,9 @@ describe('the roles of a host', () => {
 
   it('[replication 15.2] a term that was given away is no term that was lost', () => {
     watch.changed(shop, { kind: 'leader', term: 5 });
-    const ended = watch.leaves(shop);
+    watch.gaveAway(shop, 'bert');
     watch.changed(shop, { kind: 'opening' });
     watch.changed(shop, following(6));
-    ended();
     watch.changed(shop, { kind: 'leader', term: 7 });
     watch.changed(shop, following(8));
     expect(lines.slice(1)).toEqual([

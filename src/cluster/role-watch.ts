@@ -48,8 +48,6 @@ export class RoleWatch {
   readonly #options: RoleWatchOptions;
   readonly #watched = new Map<DatabaseIdentity, Watched>();
   readonly #losses = new Map<DatabaseIdentity, Loss>();
-  /** Databases that this host is giving away. */
-  readonly #leaving = new Set<DatabaseIdentity>();
   readonly #takeovers = { goodbye: 0, ended: 0, silent: 0, 'handed-over': 0 };
   readonly #takeoverTimes = new TimeCounts();
   #handedOver = 0;
@@ -135,10 +133,14 @@ export class RoleWatch {
     this.#losses.delete(database);
   }
 
-  /** This host is about to give a database away; the function returned says that it has ended. */
-  leaves(database: DatabaseIdentity): () => void {
-    this.#leaving.add(database);
-    return () => void this.#leaving.delete(database);
+  /** This host has given a database away: that is in its shared log. */
+  gaveAway(database: DatabaseIdentity, to: string): void {
+    const before = this.#watched.get(database);
+    const { ledTerm } = before ?? {};
+    if (before === undefined || ledTerm === undefined) return;
+    this.#watched.set(database, { ...before, ledTerm: undefined });
+    this.#handedOver += 1;
+    this.#tell('info', `is handed over to ${to}; this host led it in term ${ledTerm}`, database);
   }
 
   #leads(database: DatabaseIdentity, term: number, was: DatabaseRole | undefined): void {
@@ -165,15 +167,6 @@ export class RoleWatch {
   }
 
   #leadsNoMore(database: DatabaseIdentity, { leader }: FollowerRole, term: number): void {
-    if (this.#leaving.has(database)) {
-      this.#handedOver += 1;
-      this.#tell(
-        'info',
-        `is handed over to ${leader?.name ?? 'another host'}; this host led it in term ${term}`,
-        database,
-      );
-      return;
-    }
     this.#deposed += 1;
     this.#tell(
       'warn',

@@ -94,7 +94,9 @@ async function capabilitiesOf({ engine, capabilities }: JoinedHost): Promise<Eng
 function hostsOf({ part, joined }: ClusterDeskOptions): readonly ShownHost[] {
   const living = new Set(part.membership.living.map(({ host }) => host));
   const led = new Map<string, number>();
-  for (const role of part.roles.values()) {
+  for (const [database, role] of part.roles) {
+    // It is on every list, and no database that somebody moves.
+    if (database === registryIdentity) continue;
     const leader = leaderIn(role) ?? (role.kind === 'leader' ? joined.host : undefined);
     if (leader !== undefined) led.set(String(leader), (led.get(String(leader)) ?? 0) + 1);
   }

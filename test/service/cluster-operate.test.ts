@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutPostgres } from '../support/postgres-cluster.ts';
+import { itemsModule } from './cli-support.ts';
 import { ServiceCluster } from './cluster-support.ts';
 import { type RunningService, Sandbox } from './harness.ts';
+import { writtenFrom } from './written-module.ts';
 
 describe.skipIf(withoutPostgres !== undefined)('operators of a cluster', () => {
   let cluster: ServiceCluster;
@@ -74,6 +76,53 @@ describe.skipIf(withoutPostgres !== undefined)('operators of a cluster', () => {
     await expect.poll(() => states(a)).not.toHaveProperty('c');
     const audit = await cluster.ok(a, ['audit', '--format', 'json']);
     expect(audit).toContain('"drain host"');
+  });
+
+  it('[replication 9.4, 7.2] move a database, which each host knows', async () => {
+    const owner = await cluster.owner(a);
+    const made = await owner.upload('shop', await writtenFrom(itemsModule()));
+    expect(made.status).toBe(200);
+    const placed = async (host: RunningService) => {
+      const { databases } = JSON.parse(await command(host, 'databases', '--json'));
+      return databases.find(({ names }: { names: string[] }) => names.includes('shop'));
+    };
+    await expect.poll(() => placed(b)).toMatchObject({ leader: 'a', term: 1 });
+    await expect.poll(async () => (await placed(b))?.copies).toHaveLength(2);
+    expect((await owner.call('shop', 'add', ['at a'])).status).toBe(200);
+    await expect
+      .poll(() => cluster.run(b, ['cluster', 'move', 'shop', 'b']))
+      .toMatchObject({ code: 0, stdout: 'shop is led by b.\n' });
+    await expect.poll(() => placed(a)).toMatchObject({ leader: 'b', term: 2 });
+    const there = owner.at(b.url);
+    expect((await there.call('shop', 'add', ['at b'])).status).toBe(200);
+    const rows = await there.rows('shop', 'SELECT name FROM items');
+    expect(rows.flat().sort()).toEqual(['at a', 'at b']);
+    expect(await command(a, 'databases')).toMatch(/ shop +\| b +\| 2 +\|/);
+    expect(a.output).toContain('a database is handed over to b; this host led it in term 1');
+    expect(b.output).toContain('a database is led here in term 2, handed over by a');
+    const metrics = await (await fetch(`${b.url}/v1/metrics`)).text();
+    expect(metrics).toMatch(/^reducerdb_moves_total\{direction="taken"\} 1$/m);
+    expect(metrics).toMatch(/^reducerdb_cluster_role\{database="\w+",role="leader"\} 1$/m);
+
+    await command(a, 'drain', 'b');
+    await expect.poll(() => placed(a)).toMatchObject({ leader: 'a', term: 3 });
+    await command(a, 'undrain', 'b');
+  });
+
+  it('[replication 7.2, 9.5] a host that is stopped gives its databases away first', async () => {
+    const third = await cluster.host('d');
+    const owner = await cluster.owner(third);
+    expect((await owner.upload('kept', await writtenFrom(itemsModule()))).status).toBe(200);
+    expect((await owner.call('kept', 'add', ['one'])).status).toBe(200);
+    await expect
+      .poll(() => command(third, 'databases'))
+      .toMatch(/ kept +\| d +\| 1 +\| .*[ab] has \d+, [ab] has \d+|d leads.*/);
+    expect(await third.stop()).toBe(0);
+    expect(third.output).toMatch(/a database is handed over to [ab]; this host led it in term 1/);
+    const all = await Promise.all(
+      [a, b].map((host) => owner.at(host.url).call('kept', 'add', ['x'])),
+    );
+    expect(all.map(({ status }) => status)).toContain(200);
   });
 
   it('[replication 15.3] count what the hosts and the engine do', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { PostgresCluster } from '../support/postgres-cluster.ts';
 import { freePort, RunningService, type RunResult, Sandbox } from './harness.ts';
+import { Remote } from './remote.ts';
 
 /** Services that are hosts of one cluster, each a process of its own, on a real PostgreSQL. */
 export class ServiceCluster {
@@ -60,6 +61,11 @@ export class ServiceCluster {
     const { code, stdout, stderr } = await this.run(host, words);
     if (code !== 0) throw new Error(`${words.join(' ')}: exit ${code}\n${stdout}\n${stderr}`);
     return stdout;
+  }
+
+  /** Somebody with a token, who asks one of the hosts. */
+  owner({ url }: RunningService): Promise<Remote> {
+    return Remote.of(url);
   }
 
   async asOperator({ url }: RunningService, path: string): Promise<unknown> {

@@ -16,6 +16,11 @@ export class Remote {
     return new Remote(url, (await answer.json()) as Person);
   }
 
+  /** The same caller, at another host. */
+  at(url: string): Remote {
+    return new Remote(url, this.#person);
+  }
+
   /** For a command line that is to act as the same caller. */
   get token(): string {
     return this.#person.token;
