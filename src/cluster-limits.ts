@@ -41,7 +41,6 @@ export const clusterLimits = {
   linkConnectMillisMax: 3_000,
   linkAnswerMillisMax: 2_000,
   linkAnswerBytesMax: mebibyte,
-  linkQuestionBytesMax: mebibyte,
   /** A kept connection that nobody uses is closed by the sender, and later by the receiver. */
   linkIdleMillisMax: 20_000,
   linkConnectionsMax: 10_000,
@@ -62,6 +61,11 @@ export const clusterLimits = {
   routeLookMillis: 100,
   /** A host's copy of the registry has what that host has changed after this long, or later. */
   registryCopyMillisMax: 5_000,
+  /** What a host waits for the registry's leader, and for all others to have a change. */
+  registryChangeMillisMax: 10_000,
+  registryEverywhereMillisMax: 2_500,
+  /** What one host sends another with a question. */
+  linkAskBytesMax: 16 * mebibyte,
   /** How often a host decides again on a change, because others have changed the registry. */
   registryTriesMax: 10,
   /** The secret of a cluster. */

@@ -28,12 +28,7 @@ import { Membership, type MembershipOptions } from './membership.ts';
 import { type AppendFigures, MeteredLog } from './metered-log.ts';
 import { isReadyToLead, Moving } from './moving.ts';
 import { type Copy, Operations } from './operations.ts';
-import {
-  answerOfRegistry,
-  changeRegistryAt,
-  type RegistryControl,
-  untilCopiedAt,
-} from './registry-link.ts';
+import { type HostedRegistry, RegistryLine } from './registry-line.ts';
 import { type RoleFigures, RoleWatch } from './role-watch.ts';
 import { type LeaderPlace, type Routed, Routing, type Send } from './routing.ts';
 import type { ForwardedHead } from './settled-caller.ts';
@@ -62,10 +57,11 @@ export interface ClusterPartFigures {
 }
 
 /** The databases of this host. */
-export interface HostedDatabases extends Pick<ReplicationControl, 'wake' | 'handOver'> {
+export interface HostedDatabases
+  extends Pick<ReplicationControl, 'wake' | 'handOver'>,
+    HostedRegistry {
   /** Last commit of a database that runs here, and the last durable one. */
   offsetsOf?(database: DatabaseIdentity): Pick<Copy, 'offset' | 'acknowledged'> | undefined;
-  readonly registry?: RegistryControl;
 }
 
 /**
@@ -85,6 +81,7 @@ export class ClusterPart {
   readonly #forwards = new ForwardMeter();
   readonly #underWay = new UnderWay();
   readonly #me: Omit<Lead, 'history'>;
+  readonly #registry: RegistryLine;
   #databases: HostedDatabases | undefined;
   #moving: Moving | undefined;
   #operations: Operations | undefined;
@@ -113,6 +110,10 @@ export class ClusterPart {
         this.#membership.refuses(boot);
         this.#wakeFollowersOf(boot);
       },
+    });
+    this.#registry = new RegistryLine({
+      ask: (address, path, ask) => this.#client.askHost(address, path, ask),
+      others: () => this.#others().map(({ address }) => address),
     });
     this.#routing = new Routing({
       placeOf: (database) => this.#placeOf(database),
@@ -165,8 +166,8 @@ export class ClusterPart {
       history: () => joined.history(),
       look: (database, leader) => this.#look(database, leader),
       acknowledgedElsewhere: (database) => this.#acknowledgedElsewhere(database),
-      changeRegistry: ({ address }, change) => changeRegistryAt(this.#client, address, change),
-      untilCopied: (offset) => untilCopiedAt(this.#client, this.#otherAddresses, offset),
+      changeRegistry: ({ address }, change) => this.#registry.change(address, change),
+      untilCopied: (offset) => this.#registry.untilCopied(offset),
       onRole: (database, role) => this.#changed(database, role),
     };
   }
@@ -187,6 +188,7 @@ export class ClusterPart {
       gaveAway: (database, to) => this.#roles.gaveAway(database, to),
     });
     this.#moving = moving;
+    this.#registry.attach(databases);
     this.#operations = new Operations({
       ...{ me: this.#me.host, membership: this.#membership, client: this.#client, moving },
       placeOf: (database) => this.#placeOf(database),
@@ -252,7 +254,7 @@ export class ClusterPart {
 
   /** Waits for what the sender of a request knew of the registry; `undefined`: it is known here. */
   untilKnown({ registryOffset = 0 }: ForwardedHead): Promise<unknown> | undefined {
-    const registry = this.#databases?.registry;
+    const registry = this.#databases;
     if (registry === undefined || registryOffset <= registry.registryOffset) return undefined;
     return registry.untilRegistry(registryOffset, limits.registryWaitMillisMax);
   }
@@ -267,9 +269,9 @@ export class ClusterPart {
    * What another host asks: where acknowledged history of a database ends here, and whether this
    * host could lead it.
    */
-  answer(path: string, body?: string): unknown {
-    const told = answerOfRegistry(this.#databases?.registry, path, body);
-    if (told !== undefined) return told;
+  answer(path: string, body: Uint8Array): unknown {
+    const answered = this.#registry.answer(path, body);
+    if (answered !== undefined) return answered;
     const [, question, hex] = /^(acknowledged|ready)\/([0-9a-f]{64})$/.exec(path) ?? [];
     if (hex === undefined) return this.#operations?.answer(path);
     const role = this.#roles.roleOf(databaseIdentity(BigInt(`0x${hex}`)));
@@ -304,7 +306,7 @@ export class ClusterPart {
     const routed = await this.#routing.route<Answer>(request, (address, passed) => {
       const { hosts } = this.#membership;
       leader = hosts.find((host) => host.address === address)?.clientAddress;
-      const { registryOffset } = this.#databases?.registry ?? {};
+      const registryOffset = this.#databases?.registryOffset;
       const told = { ...passed, head: { ...passed.head, registryOffset } };
       return this.#underWay.run({ address, database: passed.head.database }, told, send);
     });
@@ -374,14 +376,14 @@ export class ClusterPart {
     }
   }
 
-  get #otherAddresses(): readonly string[] {
+  #others(): readonly SeenHost[] {
     const others = this.#membership.living.filter(({ host }) => host !== this.#me.host);
-    return others.slice(0, limits.clusterHostsMax).map(({ address }) => address);
+    return others.slice(0, limits.clusterHostsMax);
   }
 
   async #acknowledgedElsewhere(database: DatabaseIdentity): Promise<readonly LogPoint[]> {
     const path = `acknowledged/${bigintToHex(database, 64)}`;
-    const asked = this.#otherAddresses.map((address) =>
+    const asked = this.#others().map(({ address }) =>
       this.#client.askHost(address, path).then(pointOf),
     );
     const answers = await Promise.allSettled(asked);

@@ -37,15 +37,15 @@ export interface NotDone {
   readonly isSpent?: true;
 }
 
+/** What goes with a question to another host. */
+export interface HostAsk {
+  readonly body?: Uint8Array;
+  readonly millisMax?: number;
+}
+
 export type UpgradeAnswer =
   | { readonly kind: 'upgraded'; readonly answer: IncomingMessage; readonly stream: Duplex }
   | ForwardAnswer;
-
-/** What goes with a question to another host, and how long its answer may take. */
-export interface Question {
-  readonly body?: string;
-  readonly millisMax?: number;
-}
 
 /** What one ping says. */
 export type Ping = { readonly kind: 'boot'; readonly boot: string } | { readonly kind: 'refused' };
@@ -77,7 +77,7 @@ export class LinkClient {
   }
 
   /** Asks another host for what it answers below `ownPath`. Rejects if it does not. */
-  async askHost(address: string, path: string, question: Question = {}): Promise<unknown> {
+  async askHost(address: string, path: string, question: HostAsk = {}): Promise<unknown> {
     const { status, text } = await this.#ask(address, path, question);
     if (status !== 200) throw new Error(`${address} answered ${status}`);
     return JSON.parse(text) as unknown;
@@ -101,7 +101,7 @@ export class LinkClient {
   #ask(
     address: string,
     path: string,
-    { body, millisMax = limits.linkAnswerMillisMax }: Question = {},
+    { body, millisMax = limits.linkAnswerMillisMax }: HostAsk = {},
   ): Promise<{ readonly status: number; readonly text: string; readonly boot: string }> {
     return new Promise((resolve, reject) => {
       const signal = AbortSignal.timeout(millisMax);

@@ -37,7 +37,7 @@ export interface LinkServerOptions {
     head: ForwardedHead,
   ) => void;
   /** Answers what hosts ask each other, below `ownPath`; `undefined`: there is no such thing. */
-  readonly onAsk: (path: string, body?: string) => Promise<unknown>;
+  readonly onAsk: (path: string, body: Uint8Array) => Promise<unknown>;
 }
 
 /** Below it are the paths for hosts alone. */
@@ -129,17 +129,16 @@ function notHereText(hint: LeaderHint | undefined): string {
   return `HTTP/1.1 421 Misdirected Request\r\n${own}${lines.join('')}\r\n`;
 }
 
-/** What another host sends with a question; `undefined`: nothing. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  if (request.method !== 'POST') return undefined;
+/** What another host sends with a question. */
+async function bodyOf(request: IncomingMessage): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > limits.linkQuestionBytesMax) throw new Error('the question is too long');
+    if (bytes > limits.linkAskBytesMax) throw new Error('the question is too long');
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 async function tell(response: ServerResponse, ask: () => Promise<unknown>): Promise<void> {

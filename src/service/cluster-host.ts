@@ -127,7 +127,11 @@ export class ClusterHost {
       wake: (database) => replication.wake(database),
       handOver: (database, to) => replication.handOver(database, to),
       offsetsOf: (database) => offsetsOf(host, database),
-      registry: replication,
+      changeRegistry: (change) => replication.changeRegistry(change),
+      untilRegistry: (offset, millisMax) => replication.untilRegistry(offset, millisMax),
+      get registryOffset() {
+        return replication.registryOffset;
+      },
     });
     return makeClusterDesk({ part, joined: this.#joined, choice: this.#choice, host });
   }

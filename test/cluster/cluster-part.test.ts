@@ -8,11 +8,12 @@ import { EnginePort } from '../../src/cluster/engine-port.ts';
 import { random128 } from '../../src/cluster/host-file.ts';
 import { serveEngine } from '../../src/cluster/serve-engine.ts';
 import type { ForwardedClient } from '../../src/cluster/settled-caller.ts';
+import { registryIdentity } from '../../src/host/registry/registry.ts';
 import { limits } from '../../src/limits.ts';
 import { bootId, hostId } from '../../src/shared-log/host-ids.ts';
 import { clusterId } from '../../src/shared-log/log-name.ts';
-import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
-import { type ClusterHost, ClusterHosts } from '../support/cluster-hosts.ts';
+import { callerIdentity, type DatabaseIdentity } from '../../src/values/identity-roles.ts';
+import { ada, type ClusterHost, ClusterHosts } from '../support/cluster-hosts.ts';
 
 const cluster = clusterId(7n);
 const secret = ClusterSecret.parse(randomBytes(32).toString('base64'), 'test');
@@ -158,6 +159,20 @@ it('[replication 8.1, 8.5] a request goes to the leader, and stays when this hos
   // It waits until somebody leads: this host.
   await expect.poll(() => b.part.placeOf(shop).kind).not.toBe('elsewhere');
   expect(await b.part.forward(request())).toMatchObject({ kind: 'here' });
+});
+
+it('[replication 7.2, 7.3] hosts change the registry at its leader, over their link', async () => {
+  expect(a.host.role(registryIdentity).kind).toBe('leader');
+  await b.host.host.addName(ada, 'shop', 'store');
+  expect(b.host.host.namesOf(shop)).toEqual(['shop', 'store']);
+  expect(a.host.host.namesOf(shop)).toEqual(['shop', 'store']);
+  const [bob, record] = [callerIdentity(0xb0bn), a.host.host.registered('shop')];
+  await b.host.host.grants.grant(ada, record, bob, 'reader');
+  await a.host.host.grants.revoke(ada, record, bob);
+  expect(b.host.host.grants.list(ada, record)).toEqual([]);
+  // Nobody asks for what is no change.
+  await expect(a.part.answer('registry', new Uint8Array([1]))).rejects.toThrow();
+  expect(a.part.answer('registry/x', new Uint8Array(0))).toBeUndefined();
 });
 
 it('[replication 6.9] hosts tell each other where acknowledged history ends', async () => {

@@ -203,6 +203,17 @@ describe.each(['local', 'worker'] as const)('two hosts of a cluster (%s)', (plac
     await isFollowing(a, b);
   });
 
+  it('[replication 9.4, 7.2] move the registry while it is changed', async () => {
+    await isFollowing(b, a);
+    const names = Array.from({ length: 10 }, (_, at) => `name${at}`);
+    const adding = names.map((name, at) => (at % 2 === 0 ? a : b).host.addName(ada, 'shop', name));
+    await a.host.replication.handOver(registryIdentity, b.lead);
+    await b.until(registryIdentity, isLeader);
+    await Promise.all(adding);
+    expect(new Set(b.host.namesOf(shop))).toEqual(new Set(['shop', ...names]));
+    await expect.poll(() => a.host.namesOf(shop)).toEqual(b.host.namesOf(shop));
+  });
+
   it('[replication 6.1] start again together with all that was acknowledged', async () => {
     await a.add(shop, 'one');
     await Promise.all([a.host.close(), b.host.close()]);

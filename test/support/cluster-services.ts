@@ -87,11 +87,7 @@ export class ClusterServices {
         cluster: {
           ...{ doors, replaced: new Promise(() => undefined), appear: async () => part },
           opened: ({ replication }) => {
-            part.attach({
-              wake: (database) => replication.wake(database),
-              handOver: (database, to) => replication.handOver(database, to),
-              registry: replication,
-            });
+            part.attach(replication);
             return undefined;
           },
           drain: async () => undefined,

@@ -56,6 +56,7 @@ export class ReplicationControl {
    * Rejects with `database.notLeader`, or because it could not be done: this host then still leads.
    */
   async handOver(database: DatabaseIdentity, to: Lead): Promise<void> {
+    if (database === registryIdentity) return this.#registry.handOver(to);
     const running = this.#running.find(database);
     if (running === undefined) throw notLeaderRefusal(undefined);
     await running.handle.member.handOver(to);

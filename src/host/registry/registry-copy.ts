@@ -1,6 +1,7 @@
 import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import type { LogPoint } from '../../log/log-point.ts';
+import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { DatabaseRole } from '../replication/database-role.ts';
 import type { HostCluster } from '../replication/host-cluster.ts';
 import { type MemberPlace, memberPlaceOf } from '../replication/member-place.ts';
@@ -79,6 +80,11 @@ export class RegistryCopy {
 
   wake(): void {
     this.#seat?.wake();
+  }
+
+  async handOver(to: Lead): Promise<void> {
+    if (this.#seat === undefined) throw notLeaderRefusal(undefined);
+    await this.#seat.handOver(to);
   }
 
   sits(seat: LocalSeat): LocalSeat {
@@ -160,10 +166,28 @@ export class RegistryCopy {
     this.#lastChange = Math.max(this.#lastChange, offset);
   }
 
-  /** Why a change that another host wants is not done; `undefined`: it can be. */
-  whyNot({ after }: RegistryChange): RegistryAnswer | undefined {
-    if (!this.leads) return { kind: 'notLeader' };
-    return after < this.#lastChange ? { kind: 'stale', offset: this.#lastChange } : undefined;
+  /**
+   * Makes a change that another host wants, in its turn. Does not wait behind work of this host
+   * that waits for the next leader: that may be the host which asks.
+   */
+  changeFor(
+    { after }: RegistryChange,
+    inTurn: (work: () => Promise<RegistryAnswer>) => Promise<RegistryAnswer>,
+    work: () => Promise<RegistryAnswer>,
+  ): Promise<RegistryAnswer> {
+    let state: 'waits' | 'begun' | 'left' = 'waits';
+    const done = inTurn(async () => {
+      if (state === 'left' || !this.leads) return notLeader;
+      state = 'begun';
+      if (after < this.#lastChange) return { kind: 'stale', offset: this.#lastChange };
+      return work();
+    }).finally(() => this.#wakeWaiting());
+    const left = this.#until(() => !this.leads || state !== 'waits').then(() => {
+      if (state !== 'waits') return done;
+      state = 'left';
+      return notLeader;
+    });
+    return Promise.race([done, left]);
   }
 
   /** Has the rows read and told that another host has changed through this one. */
@@ -277,6 +301,8 @@ export class RegistryCopy {
     return true;
   }
 }
+
+const notLeader: RegistryAnswer = { kind: 'notLeader' };
 
 function isSamePlace(one: LogPoint | 'own', other: LogPoint | 'own' | undefined): boolean {
   if (one === 'own' || other === 'own' || other === undefined) return one === other;

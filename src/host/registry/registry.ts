@@ -1,6 +1,7 @@
 import { assert, present } from '../../assert.ts';
 import { type Caller, type CallOutcome, Refusal } from '../../database/outcome.ts';
 import { ownerRights, type Role } from '../../database/rights.ts';
+import type { Lead } from '../../shared-log/entry-payloads.ts';
 import { encodeValue } from '../../values/encode.ts';
 import {
   asCaller,
@@ -155,6 +156,12 @@ export class Registry {
     this.#copy?.wake();
   }
 
+  /** Gives it to another host; see `ReplicationControl`. */
+  async handOver(to: Lead): Promise<void> {
+    if (this.#copy === undefined) throw notLeaderRefusal(undefined);
+    await this.#copy.handOver(to);
+  }
+
   /** Offset of the last change that this host's look-ups know of, in a cluster. */
   get offset(): number {
     return this.#copy?.offset ?? 0;
@@ -170,9 +177,8 @@ export class Registry {
     const copy = this.#copy;
     if (copy === undefined || !isReducer(change.reducer)) return { kind: 'notLeader' };
     const { reducer, args } = change;
-    const changed = this.exclusively(async (): Promise<RegistryAnswer> => {
-      const refused = copy.whyNot(change);
-      if (refused !== undefined) return refused;
+    const inTurn = (work: () => Promise<RegistryAnswer>) => this.exclusively(work);
+    const changed = copy.changeFor(change, inTurn, async (): Promise<RegistryAnswer> => {
       const offset = await this.#callHere(reducer, args);
       copy.noteChange(offset);
       await copy.changedForOther(() => this.#readAll());
