@@ -14,7 +14,7 @@ interface SiteParts extends Pick<SitesOptions, 'running' | 'earlierSets'> {
 
 /** The static files of all databases, measured. */
 export async function openSites(
-  { clock, report }: HostOptions,
+  { clock, report, cluster }: HostOptions,
   { files, registry, running, earlierSets, limitOf }: SiteParts,
 ): Promise<Sites> {
   const sites = new Sites({
@@ -24,6 +24,7 @@ export async function openSites(
     running,
     earlierSets,
     earlierBytesMax: (database) => Math.min(limitOf(database), limits.siteBytesMax),
+    isOfCluster: cluster !== undefined,
     report,
   });
   for (const { identity } of registry.databases) await sites.measure(identity);

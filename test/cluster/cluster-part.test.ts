@@ -172,7 +172,7 @@ it('[replication 7.2, 7.3] hosts change the registry at its leader, over their l
   expect(b.host.host.grants.list(ada, record)).toEqual([]);
   // Nobody asks for what is no change.
   await expect(a.part.answer('registry', new Uint8Array([1]))).rejects.toThrow();
-  expect(a.part.answer('registry/x', new Uint8Array(0))).toBeUndefined();
+  expect(await a.part.answer('registry/x', new Uint8Array(0))).toBeUndefined();
 });
 
 it('[replication 6.9] hosts tell each other where acknowledged history ends', async () => {

@@ -188,14 +188,19 @@ export class ClusterHost {
   }
 
   /** Calls `add`, confirmed. */
-  async add(database: DatabaseIdentity, text: string): Promise<number> {
+  add(database: DatabaseIdentity, text: string): Promise<number> {
+    return this.call(database, 'add', text);
+  }
+
+  /** Calls a reducer with one text, confirmed. */
+  async call(database: DatabaseIdentity, reducer: string, text: string): Promise<number> {
     const { host } = this;
     const hosted = host.database(hexOf(database));
     const { schemaVersion } = await hosted.handle.describe();
     const outcome = await hosted.handle.call({
       caller: host.callerFor(ada, hosted),
       connection: temporaryConnection(),
-      reducer: 'add',
+      reducer,
       args: encodeValue(
         { kind: 'product', elements: [{ name: 'text', type: { kind: 'string' } }] },
         [text],

@@ -1,4 +1,4 @@
-import { Refusal } from '../../database/outcome.ts';
+import { Refusal, refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { noSpaceText, noSpaceTextForCallers } from '../../node/folder-space.ts';
 import type { Report } from '../../node/report-line.ts';
@@ -21,8 +21,14 @@ export interface SitesOptions {
   readonly earlierBytesMax: (database: DatabaseIdentity) => number;
   /** Sets that earlier deploys were served with, and that may be served again; newest first. */
   readonly earlierSets: (database: DatabaseIdentity) => Promise<readonly string[]>;
+  /** True: other hosts may lead these databases, and would not have their files. */
+  readonly isOfCluster?: boolean;
   readonly report: Report;
 }
+
+const notSharedText =
+  'static files are not shared between the hosts of a cluster yet. Publish without them, and ' +
+  'serve them from a web server';
 
 /** What was served of one database since the service started. */
 export interface SiteFigures {
@@ -127,6 +133,7 @@ export class Sites {
 
   /** Throws `Refusal`: see `checkedSet`, and that of the quota. */
   announce(database: DatabaseIdentity, set: SiteSet, quota: SiteQuota) {
+    if (this.#options.isOfCluster === true) throw refusal('publish.invalid', notSharedText);
     const checked = checkedSet(set);
     return this.#withSpace(database, () => this.#entry(database).site.announce(checked, quota));
   }
