@@ -31,7 +31,7 @@ const wanted = args.find((arg, at) => !arg.startsWith('--') && !withValue.includ
 const keepPlaces = {
   name: 'keep-places',
   setup({ onLoad }) {
-    onLoad({ filter: /[/\\](src|bench)[/\\].*\.ts$/ }, ({ path: place }) => ({
+    onLoad({ filter: /[/\\](src|bench|test)[/\\].*\.ts$/ }, ({ path: place }) => ({
       contents: readFileSync(place, 'utf8').replaceAll(
         'import.meta.url',
         JSON.stringify(pathToFileURL(place).href),

@@ -304,8 +304,7 @@ export class ClusterPart {
     const begun = now();
     let leader: string | undefined;
     const routed = await this.#routing.route<Answer>(request, (address, passed) => {
-      const { hosts } = this.#membership;
-      leader = hosts.find((host) => host.address === address)?.clientAddress;
+      leader = this.#membership.clientAddressAt(address);
       const registryOffset = this.#databases?.registryOffset;
       const told = { ...passed, head: { ...passed.head, registryOffset } };
       return this.#underWay.run({ address, database: passed.head.database }, told, send);

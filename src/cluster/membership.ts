@@ -97,6 +97,11 @@ export class Membership {
     return !this.#isLost && this.beatAgeMillis < this.#options.leaseMillis / 2;
   }
 
+  /** Where clients reach the host that others reach at this address. */
+  clientAddressAt(address: string): string | undefined {
+    return this.#hosts.find((host) => host.address === address)?.clientAddress;
+  }
+
   hostOf(id: HostId): SeenHost | undefined {
     return this.hosts.find(({ host }) => host === id);
   }

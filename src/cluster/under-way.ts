@@ -35,9 +35,15 @@ export class UnderWay {
       if (isLast) this.#passages.delete(database);
     };
     try {
-      const signal = AbortSignal.any([request.signal, passage.stop.signal]);
-      const answer = await send(address, { ...request, signal });
-      untilOver(answer, passage.stop.signal, end);
+      const { stop } = passage;
+      const leave = (): void => stop.abort();
+      if (request.signal.aborted) leave();
+      request.signal.addEventListener('abort', leave, { once: true });
+      const answer = await send(address, { ...request, signal: stop.signal });
+      untilOver(answer, stop.signal, () => {
+        request.signal.removeEventListener('abort', leave);
+        end();
+      });
       return answer;
     } catch (error) {
       end();
