@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { withoutPostgres } from '../support/postgres-cluster.ts';
+import { clusterKillRounds } from './cluster-kill-rounds.ts';
+
+/** `TEST_SLOWNESS`: the factor for a machine that runs other tests at the same time. */
+const slowness = Number(process.env.TEST_SLOWNESS ?? 1);
+
+it.skipIf(withoutPostgres !== undefined)(
+  '[replication 17.5] a leader that is killed, or stopped, takes nothing acknowledged along',
+  async () => {
+    const { acknowledged, kills, pauses, lost, wrong } = await clusterKillRounds({
+      kills: 2,
+      pauses: 1,
+    });
+    const told = (millis: readonly number[]) => millis.map(Math.round).join(', ');
+    console.log(`writes back after kills: ${told(kills)} ms, after a pause: ${told(pauses)} ms`);
+    expect({ lost, wrong }).toEqual({ lost: [], wrong: [] });
+    expect(acknowledged).toBeGreaterThan(100);
+    expect([kills.length, pauses.length]).toEqual([2, 1]);
+    expect(Math.max(...kills, ...pauses)).toBeLessThan(5_000 * slowness);
+  },
+  300_000,
+);
