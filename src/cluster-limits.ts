@@ -11,6 +11,8 @@ export const clusterLimits = {
   /** Bytes of entries that one read of a shared log gives, and how many entries. */
   sharedReadBytesMax: 8 * mebibyte,
   sharedReadEntriesMax: 1_000,
+  /** A shared log with more entries is not read whole by a host that has a local log. */
+  startSearchEntriesMin: 256,
   /** UTF-8 bytes of a host's name, an address, and of the text that names an engine's past. */
   hostNameBytesMax: 128,
   hostAddressBytesMax: 256,

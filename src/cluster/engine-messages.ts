@@ -19,6 +19,7 @@ export type EngineRequest =
       readonly log: LogName;
       readonly from: number;
       readonly bytesMax: number;
+      readonly countMax: number | undefined;
     }
   | { readonly kind: 'wait'; readonly log: LogName; readonly from: number }
   | { readonly kind: 'confirm'; readonly items: readonly ConfirmItem[] }

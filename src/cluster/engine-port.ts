@@ -68,8 +68,8 @@ export class EnginePort implements SharedLog, Directory {
     }
   }
 
-  read(log: LogName, from: number, bytesMax: number) {
-    return this.#ask({ kind: 'read', log, from, bytesMax });
+  read(log: LogName, from: number, bytesMax: number, countMax?: number) {
+    return this.#ask({ kind: 'read', log, from, bytesMax, countMax });
   }
 
   async wait(log: LogName, from: number, signal: StopSignal): Promise<void> {

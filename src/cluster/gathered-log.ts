@@ -63,8 +63,8 @@ export class GatheredLog implements SharedLog {
     );
   }
 
-  read(log: LogName, from: number, bytesMax: number) {
-    return this.#inner.read(log, from, bytesMax);
+  read(log: LogName, from: number, bytesMax: number, countMax?: number) {
+    return this.#inner.read(log, from, bytesMax, countMax);
   }
 
   wait(log: LogName, from: number, signal: StopSignal): Promise<void> {

@@ -75,7 +75,7 @@ async function answerOf(
     case 'append':
       return sharedLog.append(request.items);
     case 'read':
-      return sharedLog.read(request.log, request.from, request.bytesMax);
+      return sharedLog.read(request.log, request.from, request.bytesMax, request.countMax);
     case 'wait':
       await sharedLog.wait(request.log, request.from, signal);
       return undefined;

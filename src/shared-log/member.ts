@@ -4,6 +4,7 @@ import type { LogPoint } from '../log/log-point.ts';
 import { type AppendOutcome, runAppend } from './append-run.ts';
 import { encodeEntry, entryKinds, isSameEntry } from './entry.ts';
 import { encodeLead, type Lead } from './entry-payloads.ts';
+import { findStart } from './find-start.ts';
 import {
   followingState,
   type LeadershipEvent,
@@ -14,7 +15,13 @@ import {
 import type { LogName } from './log-name.ts';
 import type { Replica } from './replica.ts';
 import { Replicator, type ReplicatorEnd } from './replicator.ts';
-import type { AppendResult, ReadAnswer, SharedLog, StoredEntry } from './shared-log.ts';
+import {
+  type AppendResult,
+  EngineError,
+  type ReadAnswer,
+  type SharedLog,
+  type StoredEntry,
+} from './shared-log.ts';
 import { Tail, type TailFault, type TailStep } from './tail.ts';
 
 export interface MemberOptions {
@@ -77,6 +84,8 @@ export class Member {
   #isAtEnd = false;
   /** True if the engine answered the last read. */
   #isReached = false;
+  /** True if it was tried to read on where the local log ends. */
+  #hasSearched = false;
   #isEnded = false;
   #settledOffset = 0;
   #lastWarning: string | undefined;
@@ -171,6 +180,7 @@ export class Member {
     const { sharedLog, log } = this.#options;
     this.#isAtEnd = false;
     this.#isReached = false;
+    if (!this.#hasSearched && !(await this.#search())) return;
     while (!this.#isEnded && this.#state.kind === 'following') {
       let answer: Awaited<ReturnType<SharedLog['read']>>;
       const { next } = this.#tail;
@@ -195,6 +205,26 @@ export class Member {
         return;
       }
       for (const entry of behind) if (!(await this.#take(entry))) return;
+    }
+  }
+
+  /** Begins where the local log ends, if that is in a long log; false: the engine is away. */
+  async #search(): Promise<boolean> {
+    const { sharedLog, log, replica } = this.#options;
+    const { position } = replica.end;
+    const chainAt = (at: number) => replica.chainAt(at);
+    try {
+      const found = await findStart(sharedLog, log, { position, chainAt });
+      this.#hasSearched = true;
+      if (found === undefined) return true;
+      const { start, beginning } = found;
+      await replica.begin(beginning);
+      // A local log that is of another history is not there any more.
+      if (replica.chainAt(start.point.position) === start.point.chain) this.#tail = Tail.at(start);
+      return true;
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      return false;
     }
   }
 

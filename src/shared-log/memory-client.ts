@@ -70,9 +70,14 @@ export class MemoryClient implements SharedLog {
     }
   }
 
-  read(log: LogName, from: number, bytesMax: number): Promise<ReadAnswer> {
+  read(
+    log: LogName,
+    from: number,
+    bytesMax: number,
+    countMax: number = limits.sharedReadEntriesMax,
+  ): Promise<ReadAnswer> {
     assert(bytesMax >= this.#engine.entryBytesMax, 'a read has room for one entry');
-    return this.#read(log, from, limits.sharedReadEntriesMax, bytesMax);
+    return this.#read(log, from, countMax, bytesMax);
   }
 
   #read(

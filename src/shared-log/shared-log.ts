@@ -23,11 +23,12 @@ export interface SharedLog {
   append(items: readonly AppendItem[]): Promise<readonly AppendResult[]>;
   /**
    * Entries from `from` on, as far as the engine shows them, whole ones, together at most
-   * `bytesMax`, which has room for one entry of any size. `first` is the oldest that is kept; a log
+   * `bytesMax`, which has room for one entry of any size, and at most `countMax`, or
+   * `limits.sharedReadEntriesMax`. `first` is the oldest that is kept; a log
    * that is not there has none, and `first` 0. Being shown does not make an entry settled. Rejects
    * with `EngineError`.
    */
-  read(log: LogName, from: number, bytesMax: number): Promise<ReadAnswer>;
+  read(log: LogName, from: number, bytesMax: number, countMax?: number): Promise<ReadAnswer>;
   /**
    * Resolves soon after an entry `from` or a later one may be there; also earlier, and when
    * `signal` stops it. Rejects with `EngineError`.

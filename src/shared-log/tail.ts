@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import { chainOf, type LogPoint } from '../log/log-point.ts';
 import { type SegmentHeader, segmentHeaderBytes } from '../log/segment.ts';
 import { checkRecords } from './check-records.ts';
-import { decodeEntry, type Entry, entryHeaderBytes, entryKinds } from './entry.ts';
+import { decodeEntry, type Entry, encodeEntry, entryHeaderBytes, entryKinds } from './entry.ts';
 import { type Beginning, decodeBeginning, decodeLead, type Lead } from './entry-payloads.ts';
 import type { StoredEntry } from './shared-log.ts';
 
@@ -31,6 +31,17 @@ export interface TailFault {
   readonly reason: string;
 }
 
+/** The state behind an entry with records, from which a log can be read on. */
+export interface TailStart {
+  /** That entry. */
+  readonly last: Entry;
+  readonly point: LogPoint;
+  readonly salt: number;
+  readonly term: number;
+  readonly lead: Lead;
+  readonly acknowledged: number;
+}
+
 /**
  * The end of a shared log as one host has read it: entries go in one after another, each is checked
  * against all before it, and a wrong one changes nothing. Between two entries of kind term there
@@ -50,6 +61,20 @@ export class Tail {
   #partBytes = 0;
   #hasEnded = false;
   #isTermEmpty = true;
+
+  /** A log that is read from there on; what is before was compared with the local log. */
+  static at({ last, point, salt, term, lead, acknowledged }: TailStart): Tail {
+    const tail = new Tail();
+    tail.#next = last.seq + 1;
+    tail.#point = point;
+    tail.#salt = salt;
+    tail.#term = term;
+    tail.#lead = lead;
+    tail.#acknowledged = acknowledged;
+    tail.#last = encodeEntry(last).slice(0, entryHeaderBytes);
+    tail.#isTermEmpty = false;
+    return tail;
+  }
 
   /** The seq that comes next. */
   get next(): number {

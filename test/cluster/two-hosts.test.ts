@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Refusal } from '../../src/database/outcome.ts';
 import { registryIdentity } from '../../src/host/registry/registry.ts';
+import { limits } from '../../src/limits.ts';
 import { callerIdentity, type DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { ada, type ClusterHost, ClusterHosts } from '../support/cluster-hosts.ts';
 import { shopModule } from '../support/shop-module.ts';
@@ -186,6 +187,23 @@ describe.each(['local', 'worker'] as const)('two hosts of a cluster (%s)', (plac
     a.host.replication.wake(shop);
     await a.until(shop, isLeader);
     expect(await a.items(shop)).toEqual(['made by init', 'kept', 'of b']);
+  });
+
+  it('[replication 6.1] read on where they were, and not the whole log, when an actor ends', async () => {
+    const texts = Array.from({ length: 2 * limits.startSearchEntriesMin }, (_, at) => `text ${at}`);
+    for (const text of texts) await a.add(shop, text);
+    await isFollowing(b, a);
+    for (const host of [a, b]) host.readEntries = 0;
+    await b.host.close();
+    const again = await cluster.start('b');
+    await isFollowing(again, a);
+    await a.add(shop, 'after');
+    cluster.gone.add(a.lead.boot);
+    cluster.engine.cut('a');
+    again.host.replication.wake(shop);
+    await again.until(shop, isLeader);
+    expect(await again.items(shop)).toEqual(['made by init', ...texts, 'after']);
+    expect(again.readEntries).toBeLessThan(limits.startSearchEntriesMin);
   });
 
   it('[replication 9.4] move a database while it is written to, and no call is lost', async () => {

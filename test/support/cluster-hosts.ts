@@ -16,6 +16,7 @@ import type { Lead } from '../../src/shared-log/entry-payloads.ts';
 import { type BootId, bootId, hostId } from '../../src/shared-log/host-ids.ts';
 import { clusterId, logName } from '../../src/shared-log/log-name.ts';
 import { MemoryEngine } from '../../src/shared-log/memory-engine.ts';
+import type { SharedLog } from '../../src/shared-log/shared-log.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import { callerIdentity, type DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { buildText } from './build-text.ts';
@@ -92,6 +93,7 @@ export class ClusterHost {
   readonly name: string;
   readonly lead: Lead;
   readonly reports: ReportLine[] = [];
+  readEntries = 0;
   readonly #cluster: ClusterHosts;
   readonly #listeners = new Set<() => void>();
   #host: Host | undefined;
@@ -123,7 +125,7 @@ export class ClusterHost {
         cluster: {
           cluster: clusterId(7n),
           me: this.lead,
-          sharedLog: engine.connect(this.name),
+          sharedLog: this.#counted(engine.connect(this.name)),
           entryBytesMax: limits.entryBytesMin,
           leaseMillis: limits.leaseMillisMax,
           waitsForLocalSync: true,
@@ -146,6 +148,24 @@ export class ClusterHost {
         ...more,
       }),
     );
+  }
+
+  /** Counts the entries that this host reads. */
+  #counted(inner: SharedLog): SharedLog {
+    return {
+      append: (items) => inner.append(items),
+      read: async (...asked) => {
+        const answer = await inner.read(...asked);
+        this.readEntries += answer.entries.length;
+        return answer;
+      },
+      wait: (...asked) => inner.wait(...asked),
+      confirm: (items) => inner.confirm(items),
+      truncate: (...asked) => inner.truncate(...asked),
+      create: (...asked) => inner.create(...asked),
+      remove: (log) => inner.remove(log),
+      capabilities: () => inner.capabilities(),
+    };
   }
 
   /** Publishes the module of the tests; this host leads it. */

@@ -88,14 +88,14 @@ export class PostgresEngine implements SharedLog {
     }
   }
 
-  read(log: LogName, from: number, bytesMax: number): Promise<ReadAnswer> {
+  read(log: LogName, from: number, bytesMax: number, countMax?: number): Promise<ReadAnswer> {
     assert(bytesMax >= limits.entryBytesMax, 'a read has room for one entry');
     return this.#use(async (session) => {
       const { rows } = await session.run<{
         first: string | null;
         seq: string | null;
         bytes: Buffer | null;
-      }>(readStatement(log, from, bytesMax));
+      }>(readStatement(log, from, bytesMax, countMax));
       const entries = rows.flatMap(({ seq, bytes }) =>
         seq === null || bytes === null ? [] : [{ seq: Number(seq), bytes }],
       );

@@ -52,7 +52,12 @@ export function judgeStatement({ log, seq, after = none }: AppendItem): Statemen
 }
 
 /** Whole entries from one on, as many as fit, each with the first that is kept. */
-export function readStatement(log: LogName, from: number, bytesMax: number): Statement {
+export function readStatement(
+  log: LogName,
+  from: number,
+  bytesMax: number,
+  countMax: number = limits.sharedReadEntriesMax,
+): Statement {
   return {
     name: 'read',
     text: `with kept as (
@@ -63,7 +68,7 @@ export function readStatement(log: LogName, from: number, bytesMax: number): Sta
       select f.first, e.seq, e.bytes
       from (select min(seq) as first from reducerdb_entry where log = $1) f
       left join fitting e on e.total <= $3 order by e.seq`,
-    values: [logNameBytes(log), from, bytesMax, limits.sharedReadEntriesMax],
+    values: [logNameBytes(log), from, bytesMax, countMax],
   };
 }
 

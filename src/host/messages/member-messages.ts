@@ -39,7 +39,12 @@ export type MemberAsk =
       readonly bytes: Uint8Array;
       readonly after: Uint8Array | undefined;
     }
-  | { readonly kind: 'read'; readonly from: number; readonly bytesMax: number }
+  | {
+      readonly kind: 'read';
+      readonly from: number;
+      readonly bytesMax: number;
+      readonly countMax: number | undefined;
+    }
   | { readonly kind: 'wait'; readonly from: number }
   /** Nobody waits any more for what that one asked; it is answered all the same. */
   | { readonly kind: 'stop'; readonly of: number }

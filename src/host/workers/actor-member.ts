@@ -107,7 +107,7 @@ export class ActorMember {
   #sharedLog(): SharedLog {
     return {
       append: (items) => Promise.all(items.map((item) => this.#append(item))),
-      read: (_, from, bytesMax) => this.#read(from, bytesMax),
+      read: (_, from, bytesMax, countMax) => this.#read(from, bytesMax, countMax),
       wait: (_, from, signal) => this.#wait(from, signal),
       confirm: (items) => Promise.all(items.map((item) => this.#confirm(item))),
       create: async (_, bytes) => {
@@ -133,8 +133,8 @@ export class ActorMember {
     return reply.kind === 'confirm' ? reply.result : 'unknown';
   }
 
-  async #read(from: number, bytesMax: number): Promise<ReadAnswer> {
-    const reply = expected(await this.#ask({ kind: 'read', from, bytesMax }));
+  async #read(from: number, bytesMax: number, countMax?: number): Promise<ReadAnswer> {
+    const reply = expected(await this.#ask({ kind: 'read', from, bytesMax, countMax }));
     assert(reply.kind === 'read', 'a read is answered by entries');
     return reply.answer;
   }

@@ -133,7 +133,10 @@ export class SeatMember {
         return { kind: 'append', result };
       }
       case 'read':
-        return { kind: 'read', answer: await sharedLog.read(log, ask.from, ask.bytesMax) };
+        return {
+          kind: 'read',
+          answer: await sharedLog.read(log, ask.from, ask.bytesMax, ask.countMax),
+        };
       case 'wait':
         await this.#wait(id, ask.from);
         return { kind: 'wait' };
