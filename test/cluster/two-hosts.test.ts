@@ -1,7 +1,10 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Refusal } from '../../src/database/outcome.ts';
 import { registryIdentity } from '../../src/host/registry/registry.ts';
 import { limits } from '../../src/limits.ts';
+import { bootId } from '../../src/shared-log/host-ids.ts';
 import { callerIdentity, type DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { ada, type ClusterHost, ClusterHosts } from '../support/cluster-hosts.ts';
 import { shopModule } from '../support/shop-module.ts';
@@ -187,6 +190,70 @@ describe.each(['local', 'worker'] as const)('two hosts of a cluster (%s)', (plac
     a.host.replication.wake(shop);
     await a.until(shop, isLeader);
     expect(await a.items(shop)).toEqual(['made by init', 'kept', 'of b']);
+  });
+
+  it('[replication 4.9, 6.11] have all of it again after a disk was lost, from the shared log', async () => {
+    const texts = Array.from({ length: 20 }, (_, at) => `text ${at}`);
+    for (const text of texts) await a.add(shop, text);
+    await isFollowing(b, a);
+    await b.host.close();
+    // Of one database first, then of everything.
+    const folder = cluster.folderOf('b');
+    rmSync(path.join(folder, 'databases'), { recursive: true });
+    let again = await cluster.start('b');
+    await isFollowing(again, a);
+    await again.host.close();
+    rmSync(folder, { recursive: true });
+    again = await cluster.start('b');
+    expect(again.host.namesOf(shop)).toEqual(['shop']);
+    await isFollowing(again, a);
+    cluster.engine.cut('a');
+    cluster.gone.add(a.lead.boot);
+    again.host.replication.wake(shop);
+    await again.until(shop, isLeader);
+    expect(await again.items(shop)).toEqual(['made by init', ...texts]);
+  });
+
+  it('[replication 15.1] say what they know of a database', async () => {
+    await a.add(shop, 'one');
+    await isFollowing(b, a);
+    const offset = () => a.host.replication.stateOf(shop)?.offset ?? 0;
+    await expect.poll(() => b.host.replication.stateOf(shop)?.acknowledgedOffset).toBe(offset());
+    const led = a.host.replication.stateOf(shop);
+    expect(led).toMatchObject({ role: 'leader', term: 1, leader: undefined, ageMillis: 0 });
+    expect(led?.acknowledgedOffset).toBe(led?.offset);
+    const seen = b.host.replication.stateOf(shop);
+    expect(seen).toMatchObject({ role: 'follower', term: 1, leader: { name: 'a' } });
+    expect(seen?.offset).toBe(led?.offset);
+    const ageOf = () => b.host.replication.stateOf(shop)?.ageMillis ?? 0;
+    cluster.engine.cut('b');
+    await expect.poll(ageOf).toBeGreaterThan(1_000);
+    cluster.engine.heal('b');
+    await expect.poll(ageOf).toBeLessThan(1_000);
+    const registry = b.host.replication.stateOf(registryIdentity);
+    expect(registry).toMatchObject({ role: 'follower', leader: { name: 'a' }, reason: undefined });
+  });
+
+  it('[replication 9.4] lead again when the target of a move does nothing', async () => {
+    await isFollowing(b, a);
+    const nobody = { ...b.lead, boot: bootId(99n), name: 'nobody' };
+    const writers = ['x', 'y'].map((name) => addUntilRefused(a, name));
+    await b.until(shop, (role) => role.kind === 'follower' && role.settledOffset > 10);
+    await a.host.replication.handOver(shop, nobody);
+    const acknowledged = (await Promise.all(writers)).flat();
+    expect(await a.until(shop, isLeader)).toMatchObject({ term: 3 });
+    expect(new Set(await a.items(shop))).toEqual(new Set(['made by init', ...acknowledged]));
+    await a.add(shop, 'goes on');
+    await isFollowing(b, a);
+  });
+
+  it('[replication 6.11] refuse a restore, which the shared log would not have', async () => {
+    const made = { withGrants: false, sameIdentity: false, runsSchedules: false };
+    const to = { kind: 'new', name: 'old', ...made } as const;
+    const order = { ...{ repository: 'x', backup: 'latest', database: 'shop' }, to, isDry: false };
+    const at = { kind: 'end' } as const;
+    const restored = async () => a.host.backups.restores.restore(ada, { ...order, at });
+    expect(await codeOf(restored())).toBe('backup.invalid');
   });
 
   it('[replication 6.1] read on where they were, and not the whole log, when an actor ends', async () => {

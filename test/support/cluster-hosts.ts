@@ -70,6 +70,11 @@ export class ClusterHosts {
     return answer;
   }
 
+  /** The folder of a host that is closed. */
+  folderOf(name: string): string {
+    return path.join(this.#root, name);
+  }
+
   /** Entries of a database in the engine. */
   async entryCountOf(database: DatabaseIdentity, generation: number): Promise<number> {
     const log = logName(clusterId(7n), database, generation);

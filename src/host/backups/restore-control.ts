@@ -112,6 +112,7 @@ export class RestoreControl {
   restore(by: HostCaller, order: RestoreOrder): string {
     const { jobs, repositories, directory } = this.#options;
     const target = this.#target(by, order);
+    this.#requireAlone();
     if (directory === undefined) {
       const message = 'This service keeps its databases in memory: they have no history';
       throw new Refusal({ code: 'history.off', message });
@@ -135,6 +136,7 @@ export class RestoreControl {
   restoreReplaced(by: HostCaller, record: RegisteredDatabase, number: number): string {
     const { jobs, files } = this.#options;
     this.#requireReplaceable(by, record);
+    this.#requireAlone();
     const place = files.replacedLog(record.identity, number);
     const known = files.replaced(record.identity).find((one) => one.number === number);
     if (place === undefined || known === undefined) {
@@ -210,6 +212,15 @@ export class RestoreControl {
     if (named !== undefined) return owns(by.identity, named.owner);
     const names = identity === undefined ? [] : registry.namesOf(identity);
     return names.some(({ owner }) => owns(by.identity, owner));
+  }
+
+  /** A restored log is not in the cluster's log, which other hosts follow. */
+  #requireAlone(): void {
+    if (!this.#options.running.isOfCluster) return;
+    const message =
+      'Databases of a cluster cannot be restored yet. Restore it with a service that is started ' +
+      'without --cluster, in a data folder of its own';
+    throw new Refusal({ code: 'backup.invalid', message });
   }
 
   #requireReplaceable(by: HostCaller, record: RegisteredDatabase): void {

@@ -2,6 +2,7 @@ import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { type Registry, registryIdentity } from '../registry/registry.ts';
 import type { DatabaseRole } from '../replication/database-role.ts';
+import type { MemberState } from '../replication/member-state.ts';
 import { notLeaderRefusal } from '../replication/not-leader.ts';
 import type { RegistryAnswer, RegistryChange } from '../replication/registry-change.ts';
 import type { RunningDatabases } from './running-databases.ts';
@@ -25,6 +26,12 @@ export class ReplicationControl {
   roleOf(database: DatabaseIdentity): DatabaseRole {
     if (database === registryIdentity) return this.#registry.role;
     return this.#running.roleOf(database);
+  }
+
+  /** The same for operators; `undefined`: this host is alone, or does not have the database. */
+  stateOf(database: DatabaseIdentity): MemberState | undefined {
+    if (database === registryIdentity) return this.#registry.memberState;
+    return this.#running.memberState(database);
   }
 
   /** Has it look at its shared log at once: its leader may be gone, or somebody has written. */

@@ -19,6 +19,7 @@ import type { RegisteredDatabase } from '../registry/registry-rows.ts';
 import { noSuchDatabase } from '../registry/resolve-target.ts';
 import type { DatabaseRole } from '../replication/database-role.ts';
 import type { HostCluster } from '../replication/host-cluster.ts';
+import { type MemberState, SeenRole } from '../replication/member-state.ts';
 import type { Placement } from '../seats/placement.ts';
 import type { SeatMode, StampedLine } from '../seats/seat.ts';
 import { noSpaceRefusal } from '../supervision/full-disk.ts';
@@ -80,7 +81,7 @@ export class RunningDatabases {
   readonly #options: RunningOptions;
   readonly #logBounds: LogBounds;
   readonly #byIdentity = new Map<DatabaseIdentity, RunningDatabase>();
-  readonly #roles = new Map<DatabaseIdentity, DatabaseRole>();
+  readonly #roles = new Map<DatabaseIdentity, SeenRole>();
   /** Those that are being made here, which the registry may name already. */
   readonly #inMaking = new Set<DatabaseIdentity>();
   readonly #removals = new Map<DatabaseIdentity, Promise<void>>();
@@ -108,6 +109,11 @@ export class RunningDatabases {
   /** How often databases fell asleep and woke. */
   get sleepFigures(): SleepFigures {
     return this.#sleepers.figures;
+  }
+
+  /** True: other hosts have these databases, too. */
+  get isOfCluster(): boolean {
+    return this.#options.cluster !== undefined;
   }
 
   get placement(): Placement {
@@ -265,11 +271,20 @@ export class RunningDatabases {
 
   /** This host's part in a database of its cluster. */
   roleOf(identity: DatabaseIdentity): DatabaseRole {
-    return this.#roles.get(identity) ?? { kind: 'opening' };
+    return this.#roles.get(identity)?.role ?? { kind: 'opening' };
+  }
+
+  /** The same, as an operator sees it; `undefined`: it does not run here. */
+  memberState(identity: DatabaseIdentity): MemberState | undefined {
+    const statistics = this.find(identity)?.handle.statistics();
+    return statistics && this.#roles.get(identity)?.state(statistics);
   }
 
   #noteRole(identity: DatabaseIdentity, role: DatabaseRole): void {
-    this.#roles.set(identity, role);
+    const { clock } = this.#options;
+    const seen = this.#roles.get(identity) ?? new SeenRole(() => clock.monotonicMillis());
+    seen.note(role);
+    this.#roles.set(identity, seen);
     this.#options.cluster?.onRole(identity, role);
   }
 

@@ -5,6 +5,7 @@ import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { DatabaseRole } from '../replication/database-role.ts';
 import type { HostCluster } from '../replication/host-cluster.ts';
 import { type MemberPlace, memberPlaceOf } from '../replication/member-place.ts';
+import { type LedOffsets, type MemberState, SeenRole } from '../replication/member-state.ts';
 import { notLeaderRefusal } from '../replication/not-leader.ts';
 import type { RegistryAnswer, RegistryChange } from '../replication/registry-change.ts';
 import type { LocalSeat } from '../seats/local-seat.ts';
@@ -42,7 +43,7 @@ export class RegistryCopy {
   readonly place: MemberPlace;
   readonly #options: RegistryCopyOptions;
   #seat: LocalSeat | undefined;
-  #role: DatabaseRole = { kind: 'opening' };
+  readonly #seen = new SeenRole(() => performance.now());
   /** Reads all rows; rejects while they cannot be read. */
   #read: (() => Promise<void>) | undefined;
   /** Where the copy ended whose rows were read last; `own`: this host led and changed it. */
@@ -70,6 +71,15 @@ export class RegistryCopy {
 
   get role(): DatabaseRole {
     return this.#role;
+  }
+
+  get #role(): DatabaseRole {
+    return this.#seen.role;
+  }
+
+  /** For operators; `led`: of its database, where this host leads it. */
+  stateOf(led: LedOffsets): MemberState {
+    return this.#seen.state(led);
   }
 
   /** Offset of the last change that is in the rows which are shown. */
@@ -115,7 +125,7 @@ export class RegistryCopy {
   }
 
   noteRole(role: DatabaseRole): void {
-    this.#role = role;
+    this.#seen.note(role);
     this.#options.cluster.onRole(this.#options.database.identity, role);
     this.#wakeWaiting();
     this.#readOn();

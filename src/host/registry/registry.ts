@@ -13,6 +13,7 @@ import {
 } from '../../values/identity-roles.ts';
 import type { Value } from '../../values/value.ts';
 import type { DatabaseRole } from '../replication/database-role.ts';
+import type { MemberState } from '../replication/member-state.ts';
 import { notLeaderRefusal } from '../replication/not-leader.ts';
 import type { RegistryAnswer, RegistryChange } from '../replication/registry-change.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
@@ -149,6 +150,11 @@ export class Registry {
   /** This host's part in it, in a cluster. */
   get role(): DatabaseRole {
     return this.#copy?.role ?? { kind: 'opening' };
+  }
+
+  /** The same for operators; `undefined`: this host is alone. */
+  get memberState(): MemberState | undefined {
+    return this.#copy?.stateOf(this.#handle.statistics());
   }
 
   /** Has it look at its shared log at once. */
