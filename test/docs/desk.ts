@@ -42,6 +42,7 @@ export class Desk {
   readonly #base: string;
   readonly #port: number;
   readonly #services: Service[] = [];
+  readonly #replaced = new Map<string, string>();
 
   private constructor(base: string, port: number) {
     this.#base = base;
@@ -61,14 +62,20 @@ export class Desk {
     return outcomeOf(this.#bash(lines));
   }
 
+  /** From now on, documents mean `there` where they say `here`. */
+  replace(here: string, there: string): void {
+    this.#replaced.set(here, there);
+  }
+
   /** Starts a service and waits until it answers. */
   async start(line: string): Promise<void> {
     const child = this.#bash(`exec ${line}`);
+    const [, port = this.#port] = /--listen-addr 127\.0\.0\.1:(\d+)/.exec(this.#here(line)) ?? [];
     const service = { line, child, ended: outcomeOf(child) };
     this.#services.push(service);
     for (let attempt = 0; attempt < 600; attempt += 1) {
       if (child.exitCode !== null) break;
-      const isReady = await fetch(`http://127.0.0.1:${this.#port}/v1/ping`).then(
+      const isReady = await fetch(`http://127.0.0.1:${port}/v1/ping`).then(
         (answer) => answer.ok,
         () => false,
       );
@@ -105,8 +112,9 @@ export class Desk {
     for (const { line, child, ended } of this.#services) {
       child.kill('SIGTERM');
       const { code } = await ended;
-      // A script of a guide just ends when it is told so.
-      if (!line.startsWith('node ')) codes.push(code);
+      // A script of a guide just ends when it is told so, and some services are to be killed.
+      const isKilled = child.signalCode === 'SIGKILL';
+      if (!line.startsWith('node ') && !isKilled) codes.push(code);
     }
     rmSync(this.#base, { recursive: true, force: true });
     return codes;
@@ -123,7 +131,11 @@ export class Desk {
 
   /** About the service of this desk. */
   #here(text: string): string {
-    return text
+    const elsewhere = [...this.#replaced].reduce(
+      (changed, [here, there]) => changed.replaceAll(here, there),
+      text,
+    );
+    return elsewhere
       .replaceAll('127.0.0.1:3000', `127.0.0.1:${this.#port}`)
       .replaceAll('--port 3000', `--port ${this.#port}`);
   }

@@ -1,16 +1,24 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { root } from '../service/harness.ts';
+import { freePort, root } from '../service/harness.ts';
+import { PostgresCluster, withoutPostgres } from '../support/postgres-cluster.ts';
 import { someOf } from '../support/share.ts';
 import { type Block, blocksOf, missingLine } from './blocks.ts';
 import { Desk, hasTools, type Outcome } from './desk.ts';
+
+interface Granted {
+  readonly isServed?: true;
+  readonly before?: string;
+  /** It is about a PostgreSQL with a standby, at this address, and about these further ones. */
+  readonly postgres?: { readonly address: string; readonly others: readonly string[] };
+}
 
 /**
  * Documents whose commands are run here, one block after the other, as a reader would; with what a
  * document takes for granted.
  */
-const documents: Readonly<Record<string, { isServed?: true; before?: string }>> = {
+const documents: Readonly<Record<string, Granted>> = {
   'README.md': {},
   'docs/guide/first-app.md': {},
   'docs/guide/agents.md': {},
@@ -34,6 +42,12 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   'docs/guide/deploys.md': {},
   'docs/guide/dev.md': {},
   'docs/guide/export-import.md': {},
+  'docs/guide/from-one-machine-to-three.md': {
+    postgres: {
+      address: 'postgres://reducerdb@pg1,pg2/reducerdb',
+      others: ['3001', '3010', '3011', '3020', '3021'].map((port) => `127.0.0.1:${port}`),
+    },
+  },
   'docs/guide/identities.md': {},
   'docs/guide/memory.md': {},
   'docs/guide/changing-a-module.md': {},
@@ -99,18 +113,32 @@ describe('every document', () => {
   });
 });
 
-describe.skipIf(!hasTools).each(thisTime)('%s', (document) => {
+const runnable = thisTime.filter((document) => {
+  return withoutPostgres === undefined || documents[document]?.postgres === undefined;
+});
+
+describe.skipIf(!hasTools).each(runnable)('%s', (document) => {
   const granted = documents[document] ?? {};
   let desk: Desk;
   /** What the block before printed. */
   let printed = '';
+  let postgres: PostgresCluster | undefined;
   beforeAll(async () => {
     desk = await Desk.make();
+    if (granted.postgres !== undefined) {
+      postgres = await PostgresCluster.start();
+      desk.replace(granted.postgres.address, postgres.address);
+      for (const address of granted.postgres.others) {
+        desk.replace(address, `127.0.0.1:${await freePort()}`);
+      }
+    }
     if (granted.isServed) await desk.start('reducerdb start');
     if (granted.before !== undefined) await succeed(desk.run(granted.before));
   });
   afterAll(async () => {
-    expect((await desk.leave()).filter((code) => code !== 0)).toEqual([]);
+    const codes = await desk.leave();
+    await postgres?.stop();
+    expect(codes.filter((code) => code !== 0)).toEqual([]);
   });
 
   for (const block of withoutSql(blocksOf(read(document)))) {

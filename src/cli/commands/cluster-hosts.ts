@@ -46,10 +46,8 @@ export function addClusterHosts(cluster: Command, io: Io): void {
     .description('have a database led by another host; calls wait meanwhile')
     .action(async (database: string, host: string, _: object, command: Command) => {
       const api = await new Session(io, command).apiWithIdentity();
-      await api.text('POST', `/v1/cluster/databases/${encodeURIComponent(database)}/move`, {
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ host }),
-      });
+      await move(api, database, host);
+      await untilLed(api, database, host);
       io.out(`${database} is led by ${host}.`);
     });
   addDrains(cluster, io);
@@ -80,6 +78,47 @@ function addDrains(cluster: Command, io: Io): void {
       await api.text('POST', pathOf(host, '/undrain'));
       io.out(`${host} takes databases again.`);
     });
+}
+
+const moveMillisMax = 10_000;
+
+/** A host that has just started may have to read first: it is asked again for a while. */
+async function move(api: Api, database: string, host: string): Promise<void> {
+  const path = `/v1/cluster/databases/${encodeURIComponent(database)}/move`;
+  const request = {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ host }),
+  };
+  const endsAt = performance.now() + moveMillisMax;
+  for (;;) {
+    try {
+      await api.text('POST', path, request);
+      return;
+    } catch (error) {
+      const isEarly = error instanceof CliError && /again in a moment/.test(error.message);
+      if (!isEarly || performance.now() > endsAt) throw error;
+    }
+    await wait(drainLookMillis);
+  }
+}
+
+/** Its new leader first stores an entry of its own. */
+async function untilLed(api: Api, database: string, host: string): Promise<void> {
+  const endsAt = performance.now() + moveMillisMax;
+  let leader: string | null | undefined;
+  while (performance.now() < endsAt) {
+    const { databases } = await api.json('GET', '/v1/cluster/databases', databasesShape);
+    const found = databases.find(
+      (one) => one.names.includes(database) || one.database === database,
+    );
+    leader = found?.leader;
+    if (leader === host) return;
+    await wait(drainLookMillis);
+  }
+  throw new CliError(
+    `${host} has not taken ${database} over, which ${leader ?? 'nobody'} leads now. See ` +
+      '`reducerdb cluster databases`.',
+  );
 }
 
 interface JsonFlag {
