@@ -61,7 +61,7 @@ export const clusterLimits = {
   /** A request waits so long for a leader, and looks this often. */
   waitLeaderMillis: 8_000,
   routeLookMillis: 100,
-  /** A host's copy of the registry has what that host has changed after this long, or later. */
+  /** A host decides again on a change after this long, whether or not its copy has caught up. */
   registryCopyMillisMax: 5_000,
   /** What a host waits for the registry's leader, and for all others to have a change. */
   registryChangeMillisMax: 10_000,

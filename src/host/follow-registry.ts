@@ -37,7 +37,10 @@ interface KeptOfDatabases {
 export function followRegistry(followers: Followers): void {
   const { registry, running, env, quotas, changes, kept } = followers;
   registry.onCopied(async () => {
-    const { removed, followed } = await running.reconcile(registry.databases);
+    const { removed, followed } = await running.reconcile(
+      registry.databases,
+      registry.role.kind === 'leader',
+    );
     for (const database of removed) await forget(database, kept);
     await env.copied();
     for (const owner of new Set([...registry.databases].map((one) => one.owner))) {

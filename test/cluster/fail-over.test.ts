@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { registryIdentity } from '../../src/host/registry/registry.ts';
 import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { ada, type ClusterHost, ClusterHosts } from '../support/cluster-hosts.ts';
 import { shopModule } from '../support/shop-module.ts';
@@ -86,6 +87,36 @@ describe.each(['local', 'worker'] as const)('a fail-over (%s)', (placement) => {
     expect(deploys.length).toBeGreaterThan(0);
     await b.add(shop, 'after');
     expect(await itemsAt(b, 'after')).toBe(1);
+  });
+
+  it('[replication 7.2] knows the values that others have set, and those of a publish', async () => {
+    const text = shopModule({
+      more: `
+export const tell = db.reducer({ text: t.string() }, (ctx, { text }) => {
+  ctx.db.item.insert({ id: 0n, text: text + ctx.env.LIMIT });
+});`,
+    }).replace(
+      'schema({ item, secret, visit })',
+      'schema({ item, secret, visit }, { env: { LIMIT: t.u32() } })',
+    );
+    // Neither host leads both the registry and the database.
+    expect(a.role(registryIdentity).kind).toBe('leader');
+    const env = [{ name: 'LIMIT', text: '7', isSecret: false }];
+    const { identity } = await b.publish('told', text, env);
+    expect(b.role(identity).kind).toBe('leader');
+    await b.call(identity, 'tell', 'first ');
+    await b.publish('told', text.replace('text + ctx', "'new ' + text + ctx"), [
+      { name: 'LIMIT', text: '8', isSecret: false },
+    ]);
+    await b.call(identity, 'tell', 'second ');
+    await b.host.env.set(ada, b.host.database('told'), { name: 'LIMIT', text: '9' });
+    await b.call(identity, 'tell', 'third ');
+    await a.until(identity, (role) => role.kind === 'follower' && role.isAtEnd);
+    await b.host.replication.handOver(identity, a.lead);
+    await a.until(identity, isLeader);
+    await a.call(identity, 'tell', 'fourth ');
+    const told = (await a.items(identity)).filter((one) => one !== 'made by init');
+    expect(told).toEqual(['first 7', 'new second 8', 'new third 9', 'new fourth 9']);
   });
 
   it('[replication 7.5] static files, which only one host would have, are refused', async () => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { Host } from '../../src/host/host.ts';
 import type { HostOptions } from '../../src/host/host-options.ts';
+import type { PublishRequest } from '../../src/host/publishing/publish-request.ts';
 import type { HostCaller } from '../../src/host/registry/host-caller.ts';
 import type { RegisteredDatabase } from '../../src/host/registry/registry-rows.ts';
 import type { DatabaseRole } from '../../src/host/replication/database-role.ts';
@@ -174,10 +175,15 @@ export class ClusterHost {
   }
 
   /** Publishes the module of the tests; this host leads it. */
-  async publish(target = 'shop', text = shopModule()): Promise<RegisteredDatabase> {
+  async publish(
+    target = 'shop',
+    text = shopModule(),
+    env?: PublishRequest['env'],
+  ): Promise<RegisteredDatabase> {
     await this.host.publish({
       ...{ caller: ada, target, program: await buildText(text), clear: false },
       ...{ policy: 'compatible', token: undefined, confirmMillis: 5_000 },
+      ...(env !== undefined && { env }),
     });
     const { handle: _, ...record } = this.host.registered(target);
     return record;

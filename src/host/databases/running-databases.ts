@@ -251,12 +251,16 @@ export class RunningDatabases {
 
   /**
    * Has what the registry of the cluster names, and nothing else; returns those that are others
-   * now. What is made here is left to its maker.
+   * now. What is made here is left to its maker. `leadsRegistry`: of those that are gone it removes
+   * the logs of the cluster, too, for anyone who deleted them may have ended before it did.
    */
-  async reconcile(databases: Iterable<RegisteredDatabase>): Promise<ReconciledDatabases> {
+  async reconcile(
+    databases: Iterable<RegisteredDatabase>,
+    leadsRegistry: boolean,
+  ): Promise<ReconciledDatabases> {
     const known = new Map([...databases].map((database) => [database.identity, database]));
     const removed = [...this.#byIdentity.keys()].filter((identity) => !known.has(identity));
-    await Promise.all(removed.map((identity) => this.remove(identity)));
+    await Promise.all(removed.map((identity) => this.remove(identity, leadsRegistry)));
     const followed: DatabaseIdentity[] = [];
     for (const [identity, database] of known) {
       const running = this.find(identity);
@@ -343,12 +347,15 @@ export class RunningDatabases {
     await this.#drop(identity, generation);
   }
 
-  /** Ends a database and removes its files, if it is there. */
-  remove(identity: DatabaseIdentity): Promise<void> {
+  /**
+   * Ends a database and removes its files, if it is there; `withShared`: and its log in the engine
+   * of a cluster.
+   */
+  remove(identity: DatabaseIdentity, withShared = true): Promise<void> {
     const running = this.find(identity);
     const removal = this.#removals.get(identity) ?? Promise.resolve();
     if (running === undefined) return removal;
-    const next = removal.then(() => this.#remove(identity, running));
+    const next = removal.then(() => this.#remove(identity, running, withShared));
     this.#removals.set(identity, next);
     return next.finally(() => {
       if (this.#removals.get(identity) === next) this.#removals.delete(identity);
@@ -358,6 +365,7 @@ export class RunningDatabases {
   async #remove(
     identity: DatabaseIdentity,
     { handle, log, generation }: RunningDatabase,
+    withShared: boolean,
   ): Promise<void> {
     if (this.find(identity)?.handle !== handle) return;
     this.#byIdentity.delete(identity);
@@ -365,7 +373,7 @@ export class RunningDatabases {
     this.#roles.delete(identity);
     // Who waits for it is answered like those who come later.
     await handle.close(undefined, noSuchDatabase);
-    this.#dropShared(identity, { generation });
+    if (withShared) this.#dropShared(identity, { generation });
     this.#sleepers.forget(identity);
     await this.#marks.remove(identity);
     // It is gone; its files may be in use for a moment.
@@ -432,7 +440,7 @@ export class RunningDatabases {
     else await files.removeDatabase(identity);
   }
 
-  /** The cluster's log of a generation that is no more; every host that knows removes it. */
+  /** The cluster's log of a generation that is no more. */
   #dropShared(
     identity: DatabaseIdentity,
     { generation }: Pick<RunningDatabase, 'generation'>,

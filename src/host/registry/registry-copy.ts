@@ -133,7 +133,7 @@ export class RegistryCopy {
   }
 
   /** Resolves to true when the rows that are shown have everything up to `offset`. */
-  untilShown(offset: number, millisMax: number = limits.registryCopyMillisMax): Promise<boolean> {
+  untilShown(offset: number, millisMax?: number): Promise<boolean> {
     return this.#until(() => {
       const shown = this.#shown;
       if (shown === undefined) return false;
@@ -157,7 +157,7 @@ export class RegistryCopy {
       } catch (error) {
         if (!(error instanceof StaleError)) throw error;
         if (tries === limits.registryTriesMax) throw notLeaderRefusal(undefined);
-        await this.untilShown(error.offset);
+        await this.untilShown(error.offset, limits.registryCopyMillisMax);
       } finally {
         this.#basis = undefined;
       }
@@ -243,6 +243,7 @@ export class RegistryCopy {
     if (answer.kind === 'stale') throw new StaleError(answer.offset);
     if (answer.kind === 'refused') throw new Refusal(answer.body);
     if (answer.kind === 'notLeader') return undefined;
+    // However long that takes: the change is done, and what follows is decided by the rows here.
     await this.untilShown(answer.offset);
     return answer.offset;
   }
