@@ -57,7 +57,7 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
             ...{ name: `${name}, ${beside}`, unit: 'per second' },
             value: other.summary.count / seconds.forwarded,
             baseline: one.summary.count / seconds.direct,
-            bar: 'at least 0.7 of direct, where hosts have machines of their own',
+            bar: 'at least 0.7 of direct',
           });
         }
       }
