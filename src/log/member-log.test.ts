@@ -7,7 +7,7 @@ import { LogPlaces } from './log-places.ts';
 import type { LogPoint } from './log-point.ts';
 import { recordKinds } from './record.ts';
 import type { LogReplicator, LogWrite } from './replicated-write.ts';
-import { segmentHeaderBytes } from './segment.ts';
+import { readSegmentHeader, segmentHeaderBytes } from './segment.ts';
 import { segmentNames, withReader } from './segment-reader.ts';
 import { setAside } from './set-aside.ts';
 
@@ -265,6 +265,24 @@ describe('records that are set aside', () => {
     const { found, log } = await openLog(disk, member);
     expect(found).toEqual(kept);
     expect(log.end).toEqual(point);
+  });
+
+  it('[replication 6.6] take the segment along that begins with them', async () => {
+    const disk = new SimulatedDisk();
+    const { log, replicator } = await writeTurns(8, disk);
+    const { writes } = replicator;
+    const at = writes.findIndex(({ segment }, index) => index > 0 && segment !== undefined);
+    const reading = readSegmentHeader(writes[at]?.segment ?? new Uint8Array(0));
+    if (reading.kind !== 'valid') throw new Error('no segment begins');
+    const point = writes[at - 1]?.end as LogPoint;
+    const { end } = log;
+    log.abandon();
+    await setAside(disk, 99, point, end);
+    expect(segmentNames(disk)).toHaveLength(reading.header.sequence - 1);
+    // Other hosts may have what follows in the segment before.
+    const again = await openLog(disk, member);
+    expect(again.log.end).toEqual(point);
+    again.log.abandon();
   });
 
   it('[replication 6.6] survive any power cut, and are cut again if need be', async () => {

@@ -35,7 +35,12 @@ export async function setAside(
 ): Promise<AsideRecords> {
   const places = new LogPlaces(disk, salt);
   try {
-    const last = places.segmentOf(point.position);
+    const found = places.segmentOf(point.position);
+    // A segment that begins there goes, too: that it does may be known to nobody else.
+    const before = (sequence: number) =>
+      places.segments().find(({ header }) => header.sequence === sequence - 1);
+    const isBegun = found?.header.position === point.position;
+    const last = isBegun ? (before(found.header.sequence) ?? found) : found;
     if (last === undefined) throw new Error(`the log begins behind position ${point.position}`);
     const reducers = reducersBehind(places, point, end);
     const later = places.segments().filter(({ header }) => header.sequence > last.header.sequence);

@@ -54,6 +54,9 @@ export type LookAround = Pick<
   'isEngineReached' | 'beatAgeMillis' | 'isGone' | 'rank' | 'skewMillis' | 'isCandidate'
 >;
 
+/** A place between records, and whether a segment begins there. */
+type Place = Pick<Tail, 'point' | 'border'>;
+
 export interface MemberEvents {
   /** This host leads: calls can run. */
   readonly onLead: (replicator: Replicator) => void;
@@ -243,7 +246,7 @@ export class Member {
   /** False if the entry was not taken. */
   async #take(entry: StoredEntry): Promise<boolean> {
     if (this.#isEnded) return false;
-    const before = this.#tail.point;
+    const before: Place = { point: this.#tail.point, border: this.#tail.border };
     const step = this.#tail.accept(entry);
     if (step.kind === 'fault') {
       this.#contradicted(step.fault);
@@ -254,7 +257,7 @@ export class Member {
     return !this.#isEnded;
   }
 
-  async #apply(step: TailStep, before: Tail['point']): Promise<void> {
+  async #apply(step: TailStep, before: Place): Promise<void> {
     const { replica, me } = this.#options;
     if (step.kind === 'beginning') return replica.begin(step.beginning);
     if (step.kind === 'term' && step.lead.host !== me.host) {
@@ -267,8 +270,8 @@ export class Member {
     // Without records there is only a segment that begins, where the copy may end.
     const isOnlySegment = isThere && replica.end.position === step.end.position;
     if (isThere && !(isOnlySegment && step.records.length === 0)) return;
-    if (!isThere && replica.end.position > before.position) await replica.setAside(before);
-    assert(replica.end.chain === before.chain, 'a copy continues what it has applied');
+    if (!isThere && replica.end.position > before.point.position) await this.#setAside(before);
+    assert(replica.end.chain === before.point.chain, 'a copy continues what it has applied');
     await replica.apply({ records: step.records, end: step.end, segment: step.segment });
   }
 
@@ -281,7 +284,15 @@ export class Member {
     // What was acknowledged stays, also when the engine has lost it: its leader can restore it.
     const isAhead = replica.end.position > point.position;
     if (!isAhead || this.#isOwnTail() || this.#isEngineBehind()) return;
+    await this.#setAside(this.#tail);
+  }
+
+  /** What is cut off may have begun a segment there; whether one begins is for entries to say. */
+  async #setAside({ point, border }: Place): Promise<void> {
+    const { replica } = this.#options;
     await replica.setAside(point);
+    if (border === undefined) return;
+    await replica.apply({ records: new Uint8Array(0), end: point, segment: border });
   }
 
   /** True if the engine lacks what this host knows to be acknowledged. */
@@ -395,7 +406,7 @@ export class Member {
     }
     const { point } = this.#tail;
     this.#settledOffset = Math.max(this.#settledOffset, point.offset);
-    if (!isOwn && replica.end.position > point.position) await replica.setAside(point);
+    if (!isOwn && replica.end.position > point.position) await this.#setAside(this.#tail);
     if (this.#isEnded) return;
     const replicator = this.#replicatorOf(term, stored.entries.at(-1) as StoredEntry);
     this.#replicator = replicator;

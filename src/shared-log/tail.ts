@@ -61,6 +61,7 @@ export class Tail {
   #partBytes = 0;
   #hasEnded = false;
   #isTermEmpty = true;
+  #border: Uint8Array | undefined;
 
   /** A log that is read from there on; what is before was compared with the local log. */
   static at({ last, point, salt, term, lead, acknowledged }: TailStart): Tail {
@@ -115,11 +116,17 @@ export class Tail {
     return this.#isTermEmpty;
   }
 
+  /** The header of the segment that begins where the records end, if an entry has said so. */
+  get border(): Uint8Array | undefined {
+    return this.#border;
+  }
+
   /** Moves over entries that this host wrote itself, and need not check. */
   advance(to: { readonly last: StoredEntry; readonly point: LogPoint }): void {
     this.#next = to.last.seq + 1;
     this.#last = to.last.bytes.slice(0, entryHeaderBytes);
     this.#point = to.point;
+    this.#border = undefined;
     this.#isTermEmpty = false;
     this.#dropParts();
   }
@@ -254,6 +261,8 @@ export class Tail {
     }
     this.#point = end;
     const segment = entry.startsSegment ? payload.subarray(0, start) : undefined;
+    if (records.length > 0) this.#border = undefined;
+    else if (segment !== undefined) this.#border = segment.slice();
     return { kind: 'records', records, segment, end };
   }
 

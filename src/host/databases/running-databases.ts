@@ -252,7 +252,7 @@ export class RunningDatabases {
   /**
    * Has what the registry of the cluster names, and nothing else; returns those that are others
    * now. What is made here is left to its maker. `leadsRegistry`: of those that are gone it removes
-   * the logs of the cluster, too, for anyone who deleted them may have ended before it did.
+   * the logs of the cluster, too, for the host that deleted them may have ended before it did.
    */
   async reconcile(
     databases: Iterable<RegisteredDatabase>,

@@ -85,7 +85,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a deposed leader keeps its end',
     file: 'member.ts',
-    from: 'if (!isThere && replica.end.position > before.position) await replica.setAside(before);',
+    from: 'if (!isThere && replica.end.position > before.point.position) await this.#setAside(before);',
     to: '',
     foundBy: 'runs',
   },
