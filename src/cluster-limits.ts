@@ -47,6 +47,8 @@ export const clusterLimits = {
   linkIdleMillisMax: 20_000,
   linkConnectionsMax: 10_000,
   linkSocketsMax: 1_000,
+  /** Requests whose bodies are streamed to other hosts at one time, of those. */
+  linkStreamsMax: 250,
   linkFreeSocketsMax: 64,
   /** Headers of a forwarded request: the client's, and the settled caller. */
   linkHeaderBytesMax: 256 * kibibyte,

@@ -56,6 +56,16 @@ export async function settleCaller(
   }
 }
 
+/** A caller that another host of a cluster has settled, which may not know yet what is revoked. */
+export function settledElsewhere(tokens: HostTokens, caller: RequestCaller): CallerOutcome {
+  try {
+    tokens.requireStanding(caller);
+    return { kind: 'accepted', caller };
+  } catch (error) {
+    return refused(error);
+  }
+}
+
 function accepted(caller: RequestCaller, { address }: CallerRequest): CallerOutcome {
   return { kind: 'accepted', caller: address === undefined ? caller : { ...caller, address } };
 }
@@ -79,7 +89,11 @@ async function verified(
     };
     return accepted(caller, request);
   } catch (error) {
-    if (!(error instanceof TokenError)) throw error;
-    return { kind: 'refused', status: 401, text: error.message };
+    return refused(error);
   }
+}
+
+function refused(error: unknown): CallerOutcome {
+  if (!(error instanceof TokenError)) throw error;
+  return { kind: 'refused', status: 401, text: error.message };
 }

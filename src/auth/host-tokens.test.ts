@@ -132,7 +132,9 @@ describe('host tokens', () => {
     revoked.add(first.tokenId);
     await expect(host.verify(token)).rejects.toThrow('Invalid token: Revoked');
     await expect(host.issueSession(first, terms)).rejects.toThrow('Invalid token: Revoked');
+    expect(() => host.requireStanding(first)).toThrow('Invalid token: Revoked');
     revoked.clear();
+    expect(() => host.requireStanding(first)).not.toThrow();
     revoked.add(tokenId);
     await expect(host.verify(token)).rejects.toThrow('Invalid token: Revoked');
     await host.issueSession(first, terms);

@@ -202,6 +202,11 @@ export class HostTokens {
     return { identity, token: this.#sign(payload), payload, tokenId, expiresAt };
   }
 
+  /** Throws `TokenError` if a token that another host has verified was revoked. */
+  requireStanding(claims: Pick<TokenClaims, 'tokenId' | 'session'>): void {
+    if (this.#isRevoked(claims)) throw revoked();
+  }
+
   /** Returns the claims of a valid token, or throws `TokenError`. */
   async verify(token: string): Promise<TokenClaims> {
     const known = this.#verified.get(token);

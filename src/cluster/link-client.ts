@@ -25,7 +25,9 @@ export type ForwardAnswer =
   /** Nothing was done: that host is not there, or does not lead, and may know who does. */
   | NotDone
   /** It was sent, and no answer came. */
-  | { readonly kind: 'unknown' };
+  | { readonly kind: 'unknown' }
+  /** Nothing was done: as many requests are with other hosts as may be. */
+  | { readonly kind: 'overloaded' };
 
 /** Every answer of a host that leads has it: what a module answers is never taken for a host's. */
 export const answeredHeader = 'reducerdb-host';
@@ -53,9 +55,12 @@ export type Ping = { readonly kind: 'boot'; readonly boot: string } | { readonly
 /** Connections with other hosts, kept alive. */
 export class LinkClient {
   readonly #agent: Agent;
+  /** For what hosts ask each other, so that it never waits behind requests of clients. */
+  readonly #asking: Agent;
+  readonly #underWay = { requests: 0, streams: 0 };
 
   constructor(identity: LinkIdentity) {
-    this.#agent = new Agent({
+    const options = {
       ...identity.forClient,
       keepAlive: true,
       // Below the time after which the other end would close one that is just used again.
@@ -63,7 +68,9 @@ export class LinkClient {
       maxSockets: limits.linkSocketsMax,
       maxFreeSockets: limits.linkFreeSocketsMax,
       maxCachedSessions: 0,
-    });
+    };
+    this.#agent = new Agent(options);
+    this.#asking = new Agent(options);
   }
 
   /** Sends a request on. Its body is read once: a stream cannot be sent a second time. */
@@ -96,6 +103,7 @@ export class LinkClient {
 
   close(): void {
     this.#agent.destroy();
+    this.#asking.destroy();
   }
 
   #ask(
@@ -107,7 +115,7 @@ export class LinkClient {
       const signal = AbortSignal.timeout(millisMax);
       const method = body === undefined ? 'GET' : 'POST';
       const place = { ...placeOf(address), path: ownPath + path, method };
-      const options = { ...place, agent: this.#agent, signal };
+      const options = { ...place, agent: this.#asking, signal };
       const asked = ask(options, (answer) => {
         const chunks: Buffer[] = [];
         let bytes = 0;
@@ -132,12 +140,15 @@ export class LinkClient {
   #send(address: string, request: ForwardRequest, first?: Buffer): Promise<UpgradeAnswer> {
     const { method, path, body, signal } = request;
     const isStreamed = body !== undefined && !(body instanceof Uint8Array);
+    const leave = this.#enter(isStreamed);
+    if (leave === undefined) return Promise.resolve({ kind: 'overloaded' });
     return new Promise((resolve) => {
       let isSent = false;
       let isBodySent = false;
       const options = { ...placeOf(address), agent: this.#agent, method, path, signal };
-      const head = { setHost: false, headers: headersOf(request), ...answerBounds };
-      const asked = ask({ ...options, ...head });
+      const headers = headersOf(request, first !== undefined);
+      const asked = ask({ ...options, setHost: false, headers, ...answerBounds });
+      asked.once('close', leave);
       asked.once('socket', (socket) => {
         const sent = (): void => {
           isSent = true;
@@ -150,8 +161,12 @@ export class LinkClient {
       const isBegun = (): boolean => (isStreamed ? isBodySent : isSent);
       asked.once('error', () => resolve(isBegun() ? { kind: 'unknown' } : notDone));
       asked.once('upgrade', (answer: IncomingMessage, stream: Duplex, ahead: Buffer) => {
+        if (first === undefined) {
+          stream.destroy();
+          return resolve({ kind: 'unknown' });
+        }
         if (ahead.length > 0) stream.unshift(ahead);
-        if (first !== undefined && first.length > 0) stream.write(first);
+        if (first.length > 0) stream.write(first);
         resolve({ kind: 'upgraded', answer, stream });
       });
       asked.once('response', (answer) => {
@@ -169,6 +184,23 @@ export class LinkClient {
       });
       asked.flushHeaders();
     });
+  }
+
+  /**
+   * Counts a request that goes to another host; `undefined`: as many are there as may be. Those
+   * whose body is streamed, and may come slowly, leave room for the others.
+   */
+  #enter(isStreamed: boolean): (() => void) | undefined {
+    const count = this.#underWay;
+    const streams = isStreamed ? 1 : 0;
+    const isFull = count.requests >= limits.linkSocketsMax;
+    if (isFull || count.streams + streams > limits.linkStreamsMax) return undefined;
+    count.requests += 1;
+    count.streams += streams;
+    return () => {
+      count.requests -= 1;
+      count.streams -= streams;
+    };
   }
 }
 
@@ -189,7 +221,7 @@ const notDone: ForwardAnswer = { kind: 'notDone', leader: undefined };
  * client that sends some wants to be taken for a host.
  */
 const ownHeaders =
-  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|expect|reducerdb-.*)$/i;
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|expect|upgrade|reducerdb-.*)$/i;
 
 function answerOf(answer: IncomingMessage, isBodySent: boolean): ForwardAnswer {
   const isOfHost = answer.headers[answeredHeader] === undefined;
@@ -198,8 +230,7 @@ function answerOf(answer: IncomingMessage, isBodySent: boolean): ForwardAnswer {
   return { kind: 'notDone', leader: leaderIn(answer), ...(isBodySent && { isSpent: true }) };
 }
 
-function headersOf({ rawHeaders, body, head }: ForwardRequest): string[] {
-  const isUpgrade = rawHeaders.some((name, at) => at % 2 === 0 && /^upgrade$/i.test(name));
+function headersOf({ rawHeaders, body, head }: ForwardRequest, isUpgrade: boolean): string[] {
   const kept = rawHeaders.flatMap((name, at) => {
     const isName = at % 2 === 0;
     const isOwn = ownHeaders.test(name);
@@ -207,7 +238,7 @@ function headersOf({ rawHeaders, body, head }: ForwardRequest): string[] {
     return !isName || isOwn || isLength ? [] : [name, rawHeaders[at + 1] ?? ''];
   });
   if (body instanceof Uint8Array) kept.push('content-length', String(body.length));
-  if (isUpgrade) kept.push('connection', 'upgrade');
+  if (isUpgrade) kept.push('connection', 'upgrade', 'upgrade', 'websocket');
   if (body !== undefined && !(body instanceof Uint8Array)) {
     kept.push('expect', '100-continue');
     const hasLength = kept.some((name, at) => at % 2 === 0 && /^content-length$/i.test(name));

@@ -31,7 +31,8 @@ export class LinkIdentity {
 
   get forClient(): ConnectionOptions {
     const pskCallback = () => ({ psk: this.#key, identity: this.#identity });
-    // The key says who it is: there is no certificate to compare a name with.
-    return { ...rules, pskCallback, checkServerIdentity: () => undefined };
+    // Asked only of an end that has shown a certificate instead of using the key.
+    const checkServerIdentity = () => new Error('the other end does not have the cluster secret');
+    return { ...rules, ca: [], pskCallback, checkServerIdentity };
   }
 }

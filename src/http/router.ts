@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono } from 'hono';
-import { type RequestCaller, settleCaller } from '../auth/caller.ts';
+import { type RequestCaller, settleCaller, settledElsewhere } from '../auth/caller.ts';
 import { type ClientAddresses, networkOf, type Passage } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { isLoopbackAddress, type PageRules, type Sender } from '../auth/page-rules.ts';
@@ -227,8 +227,11 @@ async function settle(
 ): Promise<void> {
   const { tokens, addresses, rates } = options;
   if (rule.token === 'none') return;
-  if (exchange.forwarded?.caller !== undefined) {
-    exchange.caller = exchange.forwarded.caller;
+  const settled = exchange.forwarded?.caller;
+  if (settled !== undefined) {
+    const outcome = settledElsewhere(tokens, settled);
+    if (outcome.kind === 'refused') throw new HttpError(text(outcome.status, outcome.text));
+    exchange.caller = outcome.caller;
     return;
   }
   const authorization = exchange.header('authorization');

@@ -4,6 +4,7 @@ import {
   type CallerRequest,
   type RequestCaller,
   settleCaller,
+  settledElsewhere,
 } from '../auth/caller.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { Refusal } from '../database/outcome.ts';
@@ -102,9 +103,7 @@ async function settledOf(
   settled: RequestCaller | undefined,
   request: CallerRequest,
 ): Promise<CallerOutcome> {
-  return settled === undefined
-    ? settleCaller(tokens, request)
-    : { kind: 'accepted', caller: settled };
+  return settled === undefined ? settleCaller(tokens, request) : settledElsewhere(tokens, settled);
 }
 
 /** Checks the request of a known caller and returns its terms. */

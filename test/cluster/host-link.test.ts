@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { get, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { connect } from 'node:tls';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { RequestCaller } from '../../src/auth/caller.ts';
 import { ClusterSecret } from '../../src/cluster/cluster-secret.ts';
 import { type ForwardRequest, LinkClient } from '../../src/cluster/link-client.ts';
@@ -27,6 +29,7 @@ import {
   type DatabaseIdentity,
   databaseIdentity,
 } from '../../src/values/identity-roles.ts';
+import { makeCertificate } from '../support/certificate.ts';
 
 const cluster = clusterId(5n);
 const secret = ClusterSecret.parse(randomBytes(32).toString('base64'), 'test');
@@ -317,4 +320,46 @@ it('[replication 7.8, 5.7] a process whose address refuses is gone; a silent one
   // Nobody has ever answered at the other address: it may be wrong.
   expect(refused).not.toContain(78n);
   expect(await one.askHost(address, 'ping').catch(() => 'no answer')).toBe('no answer');
+});
+
+it('[replication 7.8] an end with a certificate instead of the key is no host, whoever signed it', async () => {
+  const { cert, key } = makeCertificate();
+  const other = createServer({ cert, key }, (_, response) => response.end('forged'));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  ends.push(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  expect(await textOf(await linkClient().forward(`127.0.0.1:${port}`, asked()))).toBe('notDone');
+  await expect(linkClient().ping(`127.0.0.1:${port}`)).rejects.toThrow();
+  // Also where this end trusts who signed it.
+  const trusting = connect({ ...identity.forClient, ca: cert, host: '127.0.0.1', port });
+  ends.push(() => void trusting.destroy());
+  const error = await new Promise<Error>((resolve) => trusting.once('error', resolve));
+  expect(error.message).toBe('the other end does not have the cluster secret');
+});
+
+it('[replication 8.1] a header alone makes no WebSocket of a request', async () => {
+  const { address } = await serve({
+    onUpgrade: (_, stream) => void stream.destroy(),
+    onRequest: ({ headers }, response) => void response.end(headers.upgrade ?? 'none'),
+  });
+  const rawHeaders = [...asked().rawHeaders, 'Upgrade', 'websocket'];
+  const request = asked({ method: 'GET', rawHeaders });
+  expect(await textOf(await linkClient().forward(address, request))).toBe('200 none');
+});
+
+it('[replication 8.6] bodies that come slowly leave room for other requests', async () => {
+  const { address } = await serve();
+  const sender = linkClient();
+  const slow = () => sender.forward(address, asked({ body: new Readable({ read: () => {} }) }));
+  const left = new AbortController();
+  const held = Array.from({ length: limits.linkStreamsMax }, () => {
+    const body = new Readable({ read: () => {} });
+    return sender.forward(address, asked({ body, signal: left.signal }));
+  });
+  expect((await slow()).kind).toBe('overloaded');
+  expect(await textOf(await sender.forward(address, asked()))).toBe('200 here');
+  await sender.ping(address);
+  left.abort();
+  await Promise.all(held);
+  await vi.waitFor(async () => expect((await slow()).kind).not.toBe('overloaded'));
 });

@@ -5,7 +5,7 @@ import { parsePostgresPlace } from '../../src/engines/postgres/postgres-place.ts
 import { Sessions } from '../../src/engines/postgres/sessions.ts';
 import { limits } from '../../src/limits.ts';
 import type { SharedLog } from '../../src/shared-log/shared-log.ts';
-import { directoryContract } from '../contracts/directory.contract.ts';
+import { directoryContract, row } from '../contracts/directory.contract.ts';
 import {
   appendOne,
   type EngineUnderTest,
@@ -157,6 +157,22 @@ describe.skipIf(withoutPostgres !== undefined)(
       expect(
         ['', 'a', 'a, b', '2 (a, b)', 'ANY 1 (a, b)', 'FIRST 2 (a, b, c)'].map(standbyCount),
       ).toEqual([0, 1, 1, 2, 1, 2]);
+    });
+
+    it('[replication 3.8, 7.1] a row that no host wrote concerns nobody', async () => {
+      const sessions = new Sessions(placeOf(cluster.address));
+      const directory = new PostgresDirectory(sessions);
+      const me = row(41, 'row');
+      await directory.beat(me);
+      cluster.primary.run(`insert into reducerdb_host values ('zz', 'zz', 'not json', now())`);
+      cluster.primary.run(`insert into reducerdb_hint values ('zz', '{}')`);
+      expect((await directory.beat(me)).map(({ name }) => name)).toContain('row');
+      await directory.hints();
+      cluster.primary.run(`delete from reducerdb_host where host = 'zz'`);
+      cluster.primary.run(`delete from reducerdb_hint where database = 'zz'`);
+      await directory.forget(me.host);
+      directory.close();
+      sessions.close();
     });
 
     it('[replication 14.8] a truncation goes in slices', async () => {

@@ -34,7 +34,10 @@ export class PostgresDirectory implements Directory {
         from reducerdb_host order by host limit $1`,
       values: [limits.clusterHostsMax],
     });
-    return rows.map(({ facts, age }) => ({ ...hostOf(facts), ageMillis: Math.max(0, age) }));
+    return rows.flatMap(({ facts, age }) => {
+      const host = read(() => hostOf(facts));
+      return host === undefined ? [] : [{ ...host, ageMillis: Math.max(0, age) }];
+    });
   }
 
   async hint(hints: readonly PlaceHint[]): Promise<void> {
@@ -64,7 +67,7 @@ export class PostgresDirectory implements Directory {
       text: 'select database, facts from reducerdb_hint limit $1',
       values: [limits.placeHintsMax],
     });
-    return rows.map(({ database, facts }) => hintOf(database, facts));
+    return rows.flatMap(({ database, facts }) => read(() => hintOf(database, facts)) ?? []);
   }
 
   async secretBox(name: string, put?: Uint8Array): Promise<Uint8Array | undefined> {
@@ -131,6 +134,15 @@ function beatStatement(me: HostRow, isFirst: boolean): Statement {
 
 function factsOf({ host, boot, ...more }: HostRow): string {
   return JSON.stringify({ host: hexOf(host), boot: hexOf(boot), ...more });
+}
+
+/** `undefined`: no host wrote that. It concerns nobody, so that one row cannot stop all hosts. */
+function read<Row>(reading: () => Row): Row | undefined {
+  try {
+    return reading();
+  } catch {
+    return undefined;
+  }
 }
 
 /** What another host wrote; versions that differ agree on these members. */
