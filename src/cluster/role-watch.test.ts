@@ -47,7 +47,7 @@ describe('the roles of a host', () => {
       { ...fine, isGone: true, hasLeft: true, beatAgeMillis: undefined },
       'it said goodbye',
     ],
-  ] as const)('[replication 15.2] a leader that is gone, %s, is told once', (cause, look, why) => {
+  ] as const)('[replication 15.2] a lost leader, %s, is logged once', (cause, look, why) => {
     watch.looked(shop, bert, fine);
     watch.looked(shop, bert, look);
     now += 150;

@@ -11,7 +11,7 @@ import { readSegmentHeader, segmentHeaderBytes } from './segment.ts';
 import { segmentNames, withReader } from './segment-reader.ts';
 import { setAside } from './set-aside.ts';
 
-/** A shared log in the test's hands: it acknowledges when it is told to. */
+/** A shared log in the test's hands: it acknowledges what the test names. */
 class HeldReplicator implements LogReplicator {
   isFull = false;
   readonly writes: LogWrite[] = [];

@@ -92,7 +92,7 @@ describe('the choice of a cluster', () => {
     ).toBeUndefined();
   });
 
-  it('[replication 14.3] is of PostgreSQL; others are told apart from mistakes', () => {
+  it('[replication 14.3] is of PostgreSQL; another kind of address is no mistake in one', () => {
     expect(parseEngine('s3://bucket/prefix')).toEqual({
       fault: 'an engine at s3:// is not built; PostgreSQL is: postgres://…',
     });

@@ -88,7 +88,7 @@ describe('entries', () => {
     expect(decodeEntry(longer).kind).toBe('invalid');
   });
 
-  it('[replication 4] of a later version are told from damage', () => {
+  it('[replication 4] of a later version are not taken for damage', () => {
     const entry = encodeEntry({ ...example, kind: 7 as never });
     expect(decodeEntry(entry)).toEqual({ kind: 'later', what: 'the kind 7' });
   });

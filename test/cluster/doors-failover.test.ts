@@ -3,12 +3,11 @@ import { limits } from '../../src/limits.ts';
 import { identityToHex } from '../../src/values/identity.ts';
 import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { program } from '../service/built-program.ts';
-import { ask, type Caller, newCaller } from '../support/asking.ts';
+import { ask, type Caller } from '../support/asking.ts';
+import { startPair } from '../support/cluster-pair.ts';
 import {
   type ClusterService,
-  ClusterServices,
-  follows,
-  identityOf,
+  type ClusterServices,
   kill,
   roleAt,
   until,
@@ -24,15 +23,14 @@ let path: string;
 let ada: Caller;
 
 beforeEach(async () => {
-  services = new ClusterServices();
-  [a, b] = [await services.start('a'), await services.start('b')];
-  ada = await newCaller(a);
-  const body = await program('porter');
-  const { text } = await ask(a, 'PUT', '/v1/database/porter?host_type=Js', { as: ada, body });
-  expect(text).toContain('"Success"');
-  porter = identityOf(a, 'porter');
+  ({
+    services,
+    a,
+    b,
+    owner: ada,
+    identity: porter,
+  } = await startPair('porter', await program('porter')));
   path = `/v1/database/${identityToHex(porter)}`;
-  await follows(b, a, porter);
 });
 afterEach(() => services.close());
 

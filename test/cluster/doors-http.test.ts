@@ -7,12 +7,8 @@ import { identityToHex } from '../../src/values/identity.ts';
 import { callerIdentity, type DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { program } from '../service/built-program.ts';
 import { type Asked, ask, type Caller, newCaller } from '../support/asking.ts';
-import {
-  type ClusterService,
-  ClusterServices,
-  follows,
-  identityOf,
-} from '../support/cluster-services.ts';
+import { startPair } from '../support/cluster-pair.ts';
+import type { ClusterService, ClusterServices } from '../support/cluster-services.ts';
 
 let services: ClusterServices;
 /** Leads the database. */
@@ -24,15 +20,14 @@ let path: string;
 let ada: Caller;
 
 beforeAll(async () => {
-  services = new ClusterServices();
-  [a, b] = [await services.start('a'), await services.start('b')];
-  ada = await newCaller(a);
-  const body = await program('porter');
-  const { text } = await ask(a, 'PUT', '/v1/database/porter?host_type=Js', { as: ada, body });
-  expect(text).toContain('"Success"');
-  porter = identityOf(a, 'porter');
+  ({
+    services,
+    a,
+    b,
+    owner: ada,
+    identity: porter,
+  } = await startPair('porter', await program('porter')));
   path = `/v1/database/${identityToHex(porter)}`;
-  await follows(b, a, porter);
 });
 afterAll(() => services.close());
 

@@ -3,12 +3,11 @@ import { WebSocket } from 'ws';
 import { identityToHex } from '../../src/values/identity.ts';
 import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { tavern } from '../service/tavern-module.ts';
-import { ask, type Caller, newCaller } from '../support/asking.ts';
+import { ask, type Caller } from '../support/asking.ts';
+import { startPair } from '../support/cluster-pair.ts';
 import {
   type ClusterService,
-  ClusterServices,
-  follows,
-  identityOf,
+  type ClusterServices,
   kill,
   roleAt,
   until,
@@ -25,15 +24,8 @@ let database: string;
 let ada: Caller;
 
 beforeEach(async () => {
-  services = new ClusterServices();
-  [a, b] = [await services.start('a'), await services.start('b')];
-  ada = await newCaller(a);
-  const body = await tavern();
-  const { text } = await ask(a, 'PUT', '/v1/database/tavern?host_type=Js', { as: ada, body });
-  expect(text).toContain('"Success"');
-  identity = identityOf(a, 'tavern');
+  ({ services, a, b, owner: ada, identity } = await startPair('tavern', await tavern()));
   database = identityToHex(identity);
-  await follows(b, a, identity);
 });
 afterEach(() => services.close());
 
