@@ -196,11 +196,8 @@ describe.skipIf(withoutPostgres !== undefined)(
       await cluster.standby.stop('SIGQUIT');
       try {
         const asked = appendOne(one, log, 1, Buffer.from('one'));
-        const waiting = "where wait_event = 'SyncRep'";
-        await until(
-          () => cluster.primary.run(`select count(*) from pg_stat_activity ${waiting}`) === '1',
-        );
-        cluster.primary.run(`select pg_cancel_backend(pid) from pg_stat_activity ${waiting}`);
+        await untilOneWaits(cluster);
+        cluster.primary.run(`select pg_cancel_backend(pid) from pg_stat_activity ${forStandby}`);
         expect(await asked).toBe('unknown');
         // It is shown, and nobody acknowledged it.
         const { entries } = await one.read(log, 0, limits.sharedReadBytesMax);
@@ -234,10 +231,7 @@ describe.skipIf(withoutPostgres !== undefined)(
       await cluster.standby.stop('SIGQUIT');
       try {
         const asked = appendOne(one, log, 1, Buffer.from('one'));
-        const waiting = "where wait_event = 'SyncRep'";
-        await until(
-          () => cluster.primary.run(`select count(*) from pg_stat_activity ${waiting}`) === '1',
-        );
+        await untilOneWaits(cluster);
         const before = await one.read(log, 0, limits.sharedReadBytesMax);
         expect(before.entries).toHaveLength(1);
         await cluster.primary.stop('SIGQUIT');
@@ -252,6 +246,13 @@ describe.skipIf(withoutPostgres !== undefined)(
     });
   },
 );
+
+const forStandby = "where wait_event = 'SyncRep'";
+
+/** Resolves when a commit waits for the standby. */
+function untilOneWaits({ primary }: PostgresCluster): Promise<void> {
+  return until(() => primary.run(`select count(*) from pg_stat_activity ${forStandby}`) === '1');
+}
 
 describe('the address of PostgreSQL', () => {
   it('[replication 14.3] names several servers', () => {

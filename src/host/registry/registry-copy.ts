@@ -66,14 +66,10 @@ export class RegistryCopy {
   }
 
   get leads(): boolean {
-    return this.#role.kind === 'leader';
+    return this.role.kind === 'leader';
   }
 
   get role(): DatabaseRole {
-    return this.#role;
-  }
-
-  get #role(): DatabaseRole {
     return this.#seen.role;
   }
 
@@ -215,7 +211,7 @@ export class RegistryCopy {
   async #change(wanted: WantedChange, here: () => Promise<number>): Promise<number> {
     const until = performance.now() + limits.waitLeaderMillis;
     for (;;) {
-      const role = this.#role;
+      const role = this.role;
       const answer = await this.#tryChange(wanted, here);
       if (typeof answer === 'number') return answer;
       const left = until - performance.now();
@@ -223,13 +219,13 @@ export class RegistryCopy {
       if (left <= 0 || changeRegistry === undefined) {
         throw notLeaderRefusal(role.kind === 'follower' ? role : undefined);
       }
-      await this.#until(() => this.#role !== role, Math.min(left, limits.routeLookMillis));
+      await this.#until(() => this.role !== role, Math.min(left, limits.routeLookMillis));
     }
   }
 
   /** Its offset; `undefined`: nothing was done, and another host may lead. */
   async #tryChange(wanted: WantedChange, here: () => Promise<number>): Promise<number | undefined> {
-    const role = this.#role;
+    const role = this.role;
     if (role.kind === 'leader') {
       const offset = await here().catch(ignoreNotLeader);
       if (offset !== undefined) this.noteChange(offset);
@@ -249,7 +245,7 @@ export class RegistryCopy {
   }
 
   get #followed(): LogPoint | undefined {
-    const role = this.#role;
+    const role = this.role;
     if (role.kind !== 'follower' || !role.isLedElsewhere || !role.isAtEnd) return undefined;
     const hasAll = role.end.offset > 0 && role.settledOffset >= role.end.offset;
     return hasAll ? role.end : undefined;
