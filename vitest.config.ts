@@ -16,7 +16,8 @@ const together = [
 
 /** These look at what their process is: its memory, descriptors, threads, children or warnings. */
 const ownProcess = [
-  'board-file|budget|child-starter|linker|outbound-thread|process-worker|snapshot-thread',
+  'board-file|budget|child-starter|heap-care|linker|outbound-thread|process-worker|site',
+  'snapshot-thread',
   'mcp-http|websocket-slow-reader',
 ].join('|');
 
@@ -49,8 +50,9 @@ export default defineConfig({
     // What never comes true fails as well later, and a machine that is busy is no fault.
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
-    // Much of the time is spent waiting for processes and disks, also on two cores.
-    maxWorkers: 4,
+    // Some of the time is spent waiting for processes and disks, also on two cores. More workers take
+    // as long, and have each test wait for the others.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       { extends: true, test: { name: 'together', include: together, isolate: false } },

@@ -4,11 +4,13 @@
  * on a PostgreSQL with its standby; calls are answered before they are acknowledged, so that the
  * engine's time is no part of it.
  */
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { ServiceCluster } from '../test/service/cluster-support.ts';
 import { tavern } from '../test/service/tavern-module.ts';
 import { withoutPostgres } from '../test/support/postgres-cluster.ts';
 import { Delays } from './load/delays.ts';
+import { type Asked, Asker, HttpLoad } from './load/http-load.ts';
+import { pausesOfMoves } from './load/planned-moves.ts';
 
 export interface Figure {
   readonly name: string;
@@ -25,12 +27,13 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
   const cluster = await ServiceCluster.start();
   const agent = new Agent({ keepAlive: true, maxSockets: callersMax });
   try {
+    await cluster.appoint();
     const [a, b] = [await cluster.host('a'), await cluster.host('b')];
     const answer = await fetch(`${a.url}/v1/identity`, { method: 'POST' });
     const { token } = (await answer.json()) as { readonly token: string };
     const asker = new Asker(agent, token);
     await asker.ask('PUT', `${a.url}/v1/database/bench?host_type=Js`, await tavern());
-    const [direct, forwarded] = [new Load(asker, a.url), new Load(asker, b.url)];
+    const [direct, forwarded] = [new HttpLoad(asker, a.url), new HttpLoad(asker, b.url)];
     await forwarded.until();
     const rounds = Math.max(2, Math.round(20 * scale));
     const calls = Math.max(20, Math.round(500 * scale));
@@ -62,6 +65,21 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
         }
       }
     }
+    figures.push(...(await statements(direct, forwarded, { rounds, calls })));
+    const rows = { next: 1_000 };
+    const pauses = await pausesOfMoves({
+      ...{ cluster, hosts: [a, b], names: ['a', 'b'], database: 'bench' },
+      rounds: Math.max(2, Math.round(60 * scale)),
+      call: async ({ url }) => {
+        const where = `${url}/v1/database/bench/call/add`;
+        const status = await asker.ask('POST', where, `[${rows.next++},"guest",1]`);
+        if (status !== 200) throw new Error(`a call beside a move was answered with ${status}`);
+      },
+    });
+    const { p50, p99 } = pauses.summary;
+    const bar = { unit: 'ms', baseline: 250, bar: 'p99 at most the baseline' };
+    figures.push({ name: 'planned move under load, pause, p50', ...bar, value: p50 });
+    figures.push({ name: 'planned move under load, pause, p99', ...bar, value: p99 });
     return figures;
   } finally {
     agent.destroy();
@@ -71,74 +89,41 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
 
 const callersMax = 64;
 
-interface Round {
-  readonly what: 'call' | 'sql';
-  readonly callers: number;
+interface Pace {
+  readonly rounds: number;
   readonly calls: number;
-  readonly delays: Delays;
 }
 
-/** Requests to one host. */
-class Load {
-  readonly #asker: Asker;
-  readonly #url: string;
-
-  constructor(asker: Asker, url: string) {
-    this.#asker = asker;
-    this.#url = `${url}/v1/database/bench`;
-  }
-
-  /** Resolves when the host takes requests for the database. */
-  async until(): Promise<void> {
-    while ((await this.#ask('sql')) !== 200)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-
-  /** Returns the seconds that it took. */
-  async run({ what, callers, calls, delays }: Round): Promise<number> {
-    const begun = performance.now();
-    let left = calls;
-    const caller = async (): Promise<void> => {
-      while (left > 0) {
-        left -= 1;
-        const asked = performance.now();
-        const status = await this.#ask(what);
-        if (status !== 200) throw new Error(`${what} was answered with ${status}`);
-        delays.add((performance.now() - asked) * 1_000);
-      }
-    };
-    await Promise.all(Array.from({ length: callers }, caller));
-    return (performance.now() - begun) / 1_000;
-  }
-
-  #ask(what: Round['what']): Promise<number> {
-    const { ask } = this.#asker;
-    if (what === 'sql') return ask('POST', `${this.#url}/sql`, 'SELECT * FROM seat');
-    return ask('POST', `${this.#url}/call/remove?confirmed=false`, '[1]');
-  }
+/** What it costs that a statement is confirmed, and what a follower's own answers give. */
+async function statements(leader: HttpLoad, follower: HttpLoad, pace: Pace): Promise<Figure[]> {
+  const unit = 'per second';
+  const [confirmed, unconfirmed] = await byTurns(leader, ['sql', 'unconfirmed'], pace);
+  const [copy] = await byTurns(follower, ['copy'], pace);
+  return [
+    {
+      ...{ name: `a confirmed statement, ${callersMax} callers`, unit, value: confirmed },
+      ...{ baseline: unconfirmed, bar: 'at least 0.7 of one that is not confirmed' },
+    },
+    {
+      ...{ name: `a statement that a follower answers, ${callersMax} callers`, unit },
+      ...{ value: copy, baseline: unconfirmed },
+    },
+  ];
 }
 
-class Asker {
-  readonly #agent: Agent;
-  readonly #token: string;
-
-  constructor(agent: Agent, token: string) {
-    this.#agent = agent;
-    this.#token = token;
+/** Requests per second of many callers at one host, of each kind. */
+async function byTurns(
+  load: HttpLoad,
+  kinds: readonly Asked[],
+  { rounds, calls }: Pace,
+): Promise<readonly [number, number]> {
+  const seconds = kinds.map(() => 0);
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, what] of kinds.entries()) {
+      const took = await load.run({ what, callers: callersMax, calls, delays: new Delays() });
+      seconds[at] = (seconds[at] ?? 0) + took;
+    }
   }
-
-  readonly ask = (method: string, url: string, body: string | Uint8Array): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const headers = {
-        authorization: `Bearer ${this.#token}`,
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-      };
-      const asked = request(url, { method, headers, agent: this.#agent }, (answer) => {
-        answer.resume();
-        answer.once('end', () => resolve(answer.statusCode ?? 0));
-      });
-      asked.once('error', reject);
-      asked.end(body);
-    });
+  const [one = 1, other = 1] = seconds.map((all) => (rounds * calls) / all);
+  return [one, other];
 }

@@ -4,6 +4,7 @@
 // place at the end.
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { buildCommonJs } from './build-commonjs.mjs';
 import { buildConsole, consoleSizeText } from './build-console.mjs';
@@ -45,11 +46,12 @@ try {
 /**
  * What threads and processes run, each as one file: they start several times as fast as from
  * hundreds. The process of a database may read nothing else besides its database's directory. The
- * bundler looks for its program beside its own file.
+ * bundler looks for its program beside its own file. The program of the most frequent thread is a
+ * script, of which the engine can keep what it has compiled.
  */
 async function bundleWorkers(folder) {
   const sources = [
-    'workers/thread',
+    'workers/load',
     'workers/process',
     'workers/process-actor',
     'lanes/lane',
@@ -61,6 +63,7 @@ async function bundleWorkers(folder) {
     'publishing/source',
     'spawner/spawner',
     '../cluster/engine',
+    '../cluster/store-engine',
   ];
   await build({
     entryPoints: sources.map((name) => path.join(folder, `${name}-main.js`)),
@@ -75,7 +78,17 @@ async function bundleWorkers(folder) {
     legalComments: 'inline',
     logLevel: 'warning',
   });
-  for (const name of ['thread-main', 'process-main', 'process-actor-main', 'lane-main']) {
+  const { bundleScript } = await import(
+    pathToFileURL(path.join(folder, 'spawner/program-script.js')).href
+  );
+  const script = await bundleScript(build, {
+    entryPoints: [path.join(folder, 'workers/thread-main.js')],
+    outfile: 'thread-main',
+    legalComments: 'inline',
+    logLevel: 'warning',
+  });
+  writeFileSync(path.join(folder, 'thread-main.bundle.cjs'), script);
+  for (const name of ['process-main', 'process-actor-main', 'lane-main']) {
     checkLatin1(path.join(folder, `${name}.bundle.mjs`));
   }
 }

@@ -29,7 +29,8 @@ const boundHooks = ['ReducerDBProvider', 'useConnection', 'useProcedure', 'useRe
  * The core is what every program has, whichever face it uses: the connection and its return after a
  * loss, calls, subscriptions, the cache with its indexes. The query builder is how queries are
  * written down. `connect` and generated bindings are the faces, whole, as programs import them.
- * Predictions of optimistic calls are loaded by themselves, after the connection is made.
+ * Predictions of optimistic calls are loaded by themselves, after the connection is made; so is what
+ * looks after a connection, and goes on where it was after a loss.
  */
 export const budgets = [
   { name: 'core', imports: { 'client/core': ['Core'] }, bytesMax: 14_900 },
@@ -50,6 +51,12 @@ export const budgets = [
     imports: { 'client/index': ['connect'], 'client/one-table-query': ['parseOneTable'] },
     minus: 'connect',
     bytesMax: 1_000,
+  },
+  {
+    name: 'going on after a loss',
+    imports: { 'client/index': ['connect'], 'client/resuming': ['Resuming'] },
+    minus: 'connect',
+    bytesMax: 1_500,
   },
   { name: 'generated bindings', imports: { 'client/index': bindings }, bytesMax: 22_700 },
   {

@@ -1,4 +1,7 @@
-/** The bounds of `reducerdb dev`, and of a service for development. Part of `limits.ts`. */
+/**
+ * The bounds of `reducerdb dev`, of a service for development, and of threads that start faster.
+ * Part of `limits.ts`.
+ */
 export const devLimits = {
   /** How long a save waits for further events, and the files that are kept meanwhile. */
   devDebounceMillis: 30,
@@ -33,4 +36,9 @@ export const devLimits = {
   promptIdleMillisMax: 12 * 3_600_000,
   /** From the end of an examination, or the load of a program, to the next thread or sandbox. */
   spareMillis: 250,
+  /** From the first start of a thread to when the code of its program is made for the next ones. */
+  compileAfterMillis: 2_000,
+  /** A file of such code, and how many are kept beside one program, for other versions of Node. */
+  compiledBytesMax: 16 * 1024 * 1024,
+  compiledFilesMax: 4,
 } as const;

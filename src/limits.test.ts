@@ -55,10 +55,14 @@ it.each<readonly [relation: string, holds: boolean]>([
       limits.manifestsSearchedMax <= limits.backupsListedMax,
   ],
   [
-    'a read of a shared log has room for its largest entry, and the queue for a full one',
-    limits.sharedReadBytesMax >= limits.entryBytesMax &&
+    'a read of a shared log has room for its two largest entries, and the queue for full ones',
+    limits.sharedReadBytesMax >= 2 * Math.max(limits.entryBytesMax, limits.s3EntryBytesMax) &&
       limits.replicatorQueueBytesMax >= 2 * limits.entryBytesMax &&
       limits.keptEntryBytesMax >= limits.entryBytesMax,
+  ],
+  [
+    'nothing is deleted while what was known of it counts, or a signed request can arrive',
+    limits.s3DeleteAfterMillis > 2 * (limits.s3KnownMillisMax + 15 * 60_000),
   ],
   [
     'a leader is looked at several times within a lease, and all candidates try within another',
@@ -69,6 +73,11 @@ it.each<readonly [relation: string, holds: boolean]>([
     'an archive takes a snapshot before a backup has to read more log than that',
     limits.archiveBaseLogBytesMin >= limits.backupSnapshotLogBytesMax &&
       limits.archiveLagBytesMax > limits.archiveBaseLogBytesMin,
+  ],
+  [
+    'a message of a client, and any answer, fits a frame between two hosts',
+    limits.lineFrameBytesMax >= limits.socketMessageBytesMax + 7 * limits.callResultBytesMax &&
+      limits.callResultBytesMax >= 6 * limits.lineNameCharactersMax,
   ],
   ['publishers must not wait for each other', limits.bodiesBytesMax >= 4 * limits.programBytesMax],
   [

@@ -405,6 +405,8 @@ export const limits = {
   /** Lines of a module log sent before a follower starts to follow, and their bytes. */
   logTailLinesMax: 2_500,
   logTailBytesMax: 4 * mebibyte,
+  /** Lines of a module's log that a host of a cluster gives another one. */
+  logElsewhereBytesMax: 384 * kibibyte,
   /** Log lines held for one slow follower; with more characters only those that came together. */
   logFollowerLinesMax: 1_024,
   logFollowerCharactersMax: 4 * mebibyte,

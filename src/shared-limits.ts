@@ -24,5 +24,10 @@ export const serverFrameBytesTarget: number = 512 * kibibyte;
 /** The same for a frame of the client. */
 export const clientFrameMessagesMax = 4_096;
 export const clientFrameBytesTarget: number = 256 * kibibyte;
+/** Query sets that one client resumes at once. */
+export const resumeSetsMax = 4_096;
+/** Hosts of a cluster whose addresses a client gets, and characters of each address. */
+export const hostsToldMax = 16;
+export const hostAddressCharactersMax = 256;
 /** Calls and queries of one client that wait for an answer, sent or not. */
 export const clientRequestsMax = 16_384;

@@ -32,6 +32,14 @@ export const siteLimits = {
    */
   sitePieceBytes: 256 * kibibyte,
   siteAnswerHeldBytesMax: 768 * kibibyte,
+  /** What hosts share of the sets that were served last; and how much of it one read takes. */
+  siteRecordsKept: 3,
+  siteRecordsReadMax: 32,
+  /** Numbers that a host tries for its record, each of which another host has taken. */
+  siteRecordTriesMax: 16,
+  /** A file that could not be fetched from there is not asked for again for so long. */
+  siteFetchAgainMillis: 30_000,
+  siteFetchFailuresMax: 1_024,
   /** Files of all databases whose names are kept in memory. */
   siteFilesKeptMax: 200_000,
   /** `Host` headers for which it is remembered whether they name an app. */

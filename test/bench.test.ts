@@ -21,10 +21,11 @@ const benchmarksIn = (folder: string): string[] =>
 
 /**
  * Benchmarks run tiny here, so that none of them rots; `npm run bench` runs them whole. They take
- * seconds however tiny, so that half of those of rooms run, and a quarter of those of a whole service.
+ * seconds however tiny, so that a quarter of those of rooms run, and an eighth of those of a whole
+ * service; `npm run test:long -- turns` runs all.
  */
 describe('the benchmarks', () => {
-  it.each([...someOf(benchmarksIn('src'), 2), ...someOf(benchmarksIn('bench'))])(
+  it.each([...someOf(benchmarksIn('src')), ...someOf(benchmarksIn('bench'), 8)])(
     '%s gives figures',
     async (file) => {
       const { benchmarks } = (await import(path.join(root, file))) as {

@@ -110,7 +110,8 @@ async function createKeys(files: KeyFiles, writeFile: WriteFile): Promise<void> 
   await writeFile(files.publicKeyFile, pair.publicKey, 0o644);
 }
 
-function generatePair() {
+/** A new pair, as PEM texts. */
+export function generatePair() {
   return generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -118,8 +119,13 @@ function generatePair() {
   });
 }
 
+/** Returns `id_ecdsa.retired` for `id_ecdsa.pub`: the fingerprints of keys that were retired. */
+export function retiredFile({ publicKeyFile }: KeyFiles): string {
+  return `${publicKeyFile.replace(/\.pub$/, '')}.retired`;
+}
+
 /** Returns `id_ecdsa.3.pub` for `id_ecdsa.pub`. */
-function oldKeyFile({ publicKeyFile }: KeyFiles, number: number | string): string {
+export function oldKeyFile({ publicKeyFile }: KeyFiles, number: number | string): string {
   return `${publicKeyFile.replace(/\.pub$/, '')}.${number}.pub`;
 }
 

@@ -50,7 +50,7 @@ export function readSecretKeys(folder: string): FoundKeys {
   const keys: SecretKey[] = [];
   const faults: string[] = [];
   for (const number of numbersIn(folder)) {
-    const file = fileOf(folder, number);
+    const file = secretKeyFile(folder, number);
     refuseOpenFile(file, 'read secrets');
     const found = parseKey(readFileSync(file, 'utf8'));
     if (found === undefined) faults.push(`${file} holds no key for secrets`);
@@ -70,8 +70,13 @@ export async function addSecretKey(folder: string, writeFile: WriteFile, after =
     const text = `There are ${numbers.length} keys for secrets, and no more are kept`;
     throw new KeyError(`${text}: retire some first.`);
   }
-  const file = fileOf(folder, Math.max(after, numbers.at(-1) ?? 0) + 1);
-  await writeFile(file, `${randomBytes(keyBytes).toString('base64url')}\n`, 0o600);
+  const file = secretKeyFile(folder, Math.max(after, numbers.at(-1) ?? 0) + 1);
+  await writeFile(file, newSecretKeyText(), 0o600);
+}
+
+/** What the file of a new key has. */
+export function newSecretKeyText(): string {
+  return `${randomBytes(keyBytes).toString('base64url')}\n`;
 }
 
 /** Seals and opens values with the keys of a folder; `undefined`: with a key in memory. */
@@ -79,6 +84,7 @@ export class SecretKeys {
   readonly #folder: string | undefined;
   readonly #writeFile: WriteFile;
   #found: FoundKeys = { keys: [], faults: [] };
+  #held: string | undefined;
 
   /** Throws `KeyError`. */
   constructor(folder: string | undefined, writeFile: WriteFile) {
@@ -102,13 +108,22 @@ export class SecretKeys {
 
   /** Fingerprint of the key that encrypts, if there is one already. */
   get current(): string | undefined {
-    return this.#found.keys.at(-1)?.fingerprint;
+    return this.#encrypting?.fingerprint;
+  }
+
+  /** The key with this fingerprint does not encrypt yet; `undefined`: there is no such key. */
+  hold(fingerprint: string | undefined): void {
+    this.#held = fingerprint;
+  }
+
+  get #encrypting(): SecretKey | undefined {
+    return this.#found.keys.findLast((key) => key.fingerprint !== this.#held);
   }
 
   /** Creates a key, if there is none, with a number above `after`. */
   async seal(text: string, about: SealedFor, after = 0): Promise<Sealed> {
-    if (this.#found.keys.length === 0) await this.#create(after);
-    const { bytes, fingerprint } = this.#found.keys.at(-1) as SecretKey;
+    if (this.#encrypting === undefined) await this.#create(after);
+    const { bytes, fingerprint } = this.#encrypting as SecretKey;
     const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes));
     const additionalData = additionalDataOf(about);
     const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['encrypt']);
@@ -149,7 +164,8 @@ export class SecretKeys {
   }
 }
 
-function fileOf(folder: string, number: number): string {
+/** The file of the key with a number. */
+export function secretKeyFile(folder: string, number: number): string {
   return path.join(folder, `secrets.${number}.key`);
 }
 
@@ -165,6 +181,11 @@ function numbersIn(folder: string): number[] {
     return digits === undefined ? [] : [Number(digits)];
   });
   return numbers.sort((one, other) => one - other);
+}
+
+/** The short name of the key that a file has; of no key that of the text itself. */
+export function fingerprintOfKeyText(text: string): string {
+  return fingerprintOfSecretKey(parseKey(text) ?? Buffer.from(text));
 }
 
 function parseKey(text: string): Uint8Array<ArrayBuffer> | undefined {

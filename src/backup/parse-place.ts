@@ -17,7 +17,8 @@ export function parsePlace(text: string): RepositoryPlace {
   const found = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(text);
   const prefix = (found?.[2] ?? '').replace(/\/$/, '');
   if (found === null || (prefix !== '' && !isObjectName(prefix))) {
-    const wanted = 'a bucket, and a prefix of letters, digits, dots, dashes and slashes';
+    const bucket = 'a bucket of 3 to 63 lower-case letters, digits, dots and dashes';
+    const wanted = `${bucket}, and a prefix of letters, digits, dots, dashes and slashes`;
     throw placeError(`an address s3://bucket/prefix has ${wanted}; keys are given by variables`);
   }
   return { kind: 's3', bucket: String(found[1]), prefix };

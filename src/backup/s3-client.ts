@@ -8,10 +8,22 @@ import { StoreError } from './object-store.ts';
 import { defaultRegion, type S3Keys, type S3Settings } from './s3-settings.ts';
 
 /** An answer that is an error, as the store sent it. */
-interface S3Fault {
+export interface S3Fault {
   /** Undefined: there was no answer. */
   readonly status: number | undefined;
   readonly code: string;
+}
+
+/** What one attempt came to: `value`, or an error of the store, or no answer. */
+export type S3Attempt<T> =
+  | { readonly kind: 'done'; readonly value: T }
+  | { readonly kind: 'fault'; readonly fault: S3Fault };
+
+export interface S3ClientOptions {
+  /** Time for the head of an answer, which includes the upload. */
+  readonly answerMillisMax?: number | undefined;
+  /** Called with the head of each answer, errors included, and when its request was sent. */
+  readonly onAnswer?: ((headers: Headers, sentAt: number) => void) | undefined;
 }
 
 /** The pages of one list, which a store could otherwise send without end. */
@@ -39,13 +51,15 @@ export class ListPages {
 
 /**
  * Requests to one bucket, by the package `s3mini`, which is imported by this file alone. Each is
- * sent again when the store is busy or cannot be reached. Of an error only its status and code are
- * passed on: texts and bodies of answers can hold the id of a key.
+ * sent again when the store is busy or cannot be reached, unless it is sent by `once`. Of an error
+ * only its status and code are passed on: texts and bodies of answers can hold the id of a key.
  */
 export class S3Client {
   readonly #place: string;
   readonly #options: ConstructorParameters<typeof S3mini>[0];
   readonly #sessionToken: string | undefined;
+  readonly #answerMillisMax: number;
+  readonly #onAnswer: S3ClientOptions['onAnswer'];
   /** By signal, since a client takes its `fetch` when it is made. */
   readonly #clients = new WeakMap<AbortSignal, S3mini>();
   readonly #own: S3mini;
@@ -57,8 +71,11 @@ export class S3Client {
     endpoint: string,
     { region, endpoint: other }: S3Settings,
     { accessKeyId, secretAccessKey, sessionToken }: S3Keys,
+    { answerMillisMax = limits.storeAnswerMillisMax, onAnswer }: S3ClientOptions = {},
   ) {
     this.#place = place;
+    this.#answerMillisMax = answerMillisMax;
+    this.#onAnswer = onAnswer;
     this.#sessionToken = sessionToken;
     const fallback = other === undefined ? defaultRegion : 'auto';
     this.#options = { accessKeyId, secretAccessKey, endpoint, region: region ?? fallback };
@@ -94,6 +111,17 @@ export class S3Client {
         }
         await this.pause(attempt, signal);
       }
+    }
+  }
+
+  /** Sends one request once; an error is a result. Throws `StoreError` if an answer is endless. */
+  async once<T>(action: (client: S3mini) => Promise<T>): Promise<S3Attempt<T>> {
+    try {
+      return { kind: 'done', value: await action(this.#own) };
+    } catch (error) {
+      const refused = storeErrorIn(error);
+      if (refused !== undefined) throw refused;
+      return { kind: 'fault', fault: faultOf(error) };
     }
   }
 
@@ -179,7 +207,8 @@ export class S3Client {
     signal: AbortSignal | undefined,
   ): Promise<Response> {
     const request = new AbortController();
-    const timer = setTimeout(() => request.abort(), limits.storeAnswerMillisMax);
+    const timer = setTimeout(() => request.abort(), this.#answerMillisMax);
+    const sentAt = performance.now();
     const signals = signal === undefined ? [request.signal] : [request.signal, signal];
     try {
       // An answer that leads elsewhere is an error: the request is signed for this address.
@@ -188,6 +217,7 @@ export class S3Client {
         redirect: 'manual',
         signal: AbortSignal.any(signals),
       });
+      this.#onAnswer?.(answer.headers, sentAt);
       this.#requests.set(answer, request);
       return isObject(answer, init) ? answer : await this.#bounded(answer);
     } finally {
@@ -259,7 +289,8 @@ function isPassingFault({ status }: S3Fault): boolean {
   return status === undefined || status === 409 || status === 429 || status >= 500;
 }
 
-function faultText({ status, code }: S3Fault): string {
+/** What the store said, or that it cannot be reached; without secrets. */
+export function faultText({ status, code }: S3Fault): string {
   const what = code === '' || code === 'Unknown' ? '' : ` ${code}`;
   if (status === undefined) return `the store cannot be reached${code === '' ? '' : `:${what}`}`;
   const isElsewhere = status >= 300 && status < 400;

@@ -36,6 +36,7 @@ it('[history 5.1] places are folders and addresses of stores', () => {
   for (const text of ['', 'http://host/x', 's3://', 's3://B', 's3://bucket/../x']) {
     expect(() => parsePlace(text), text).toThrow(BackupError);
   }
+  expect(() => parsePlace('s3://b/p')).toThrow(/a bucket of 3 to 63 lower-case letters/);
 });
 
 it('[history 5.2] keys in an address are refused, and not shown', async () => {

@@ -58,9 +58,14 @@ export class Api {
 
   /** The text of a response; throws when it is cut, or longer than any that a service gives. */
   async read(answer: AsyncIterable<Uint8Array>, request: ApiRequest = {}): Promise<string> {
+    return (await this.bytes(answer, request)).toString('utf8');
+  }
+
+  /** The bytes of a response; throws as `read` does. */
+  async bytes(answer: AsyncIterable<Uint8Array>, request: ApiRequest = {}): Promise<Buffer> {
     const pieces: Uint8Array[] = [];
     for await (const piece of this.#bounded(answer, request)) pieces.push(piece);
-    return Buffer.concat(pieces).toString('utf8');
+    return Buffer.concat(pieces);
   }
 
   async *#bounded(
@@ -259,9 +264,16 @@ export function statusText(
     const advice = projectDatabases.includes(database) ? `\n${projectAdvice}` : '';
     return `${text}\nThe server has no such database: see \`reducerdb list\`.${advice}`;
   }
+  if (status === 403 && text.endsWith(' is not an operator of this host')) {
+    return `${text}\n${operatorAdvice}`;
+  }
   const isToken = status === 401 && text.startsWith('Invalid token: ');
   return isToken ? `${text}\n${tokenAdvice} ${url}` : text;
 }
+
+const operatorAdvice =
+  'Its configuration names its operators: start it with --operator and this identity, or log in ' +
+  'as one of them.';
 
 const projectAdvice =
   'The project configuration of this folder names it. Publish it with `reducerdb publish`, or ' +

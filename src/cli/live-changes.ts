@@ -1,5 +1,6 @@
 import { on, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { limits } from '../limits.ts';
 import { type RowList, rowsOf } from '../protocol/row-list.ts';
@@ -19,19 +20,12 @@ import { emptyTypespace, type ProductType, type Typespace } from '../values/type
 import { typeFromJson } from '../values/type-codec.ts';
 import { type Api, databasePath, hintLines, noAnswer } from './api.ts';
 import { CliError } from './io.ts';
+import { type ChangedRows, KnownRows } from './known-rows.ts';
 
 /** What one transaction changed in the rows of all queries, or their first rows. */
 export interface LiveChanges {
   readonly isFirst: boolean;
   readonly tables: readonly ChangedRows[];
-}
-
-/** Rows as JSON objects by column name, in the shape that was asked for. */
-export interface ChangedRows {
-  /** The table or view whose whole rows these are, or their columns: `(room, messages)`. */
-  readonly table: string;
-  readonly deletes: readonly string[];
-  readonly inserts: readonly string[];
 }
 
 export interface LiveQueries {
@@ -42,19 +36,63 @@ export interface LiveQueries {
   /** Whether changes are shown only once they are durable; absent: as the server does it. */
   readonly confirmed: string | undefined;
   readonly signal: AbortSignal;
+  /** Says what becomes of the connection. */
+  readonly tell: (line: string) => void;
 }
 
 const compressionNone = 0;
 /** Messages that are read ahead of what was shown; the connection then waits. */
 const [readAheadMax, readAheadMin] = [64, 16];
 
+/** How long a command tries to connect again, and how often. */
+const reconnectMillisMax = 60_000;
+const reconnectPauseMillis = 500;
+
 /**
- * The rows that queries give, and then their changes, until the server closes the connection.
- * Throws `CliError` for queries that the server refuses, and the reason of `signal`.
+ * The rows that queries give, and then their changes, until the server closes the connection. One
+ * that breaks, because its service restarts or another host of a cluster takes the database over,
+ * is made again, and what has changed meanwhile comes as one change. Throws `CliError` for queries
+ * that the server refuses and where it cannot connect again, and the reason of `signal`.
  */
 export async function* liveChanges(api: Api, live: LiveQueries): AsyncGenerator<LiveChanges> {
   const named = namedRows(live);
-  const socket = await connected(api, live);
+  const known = new KnownRows();
+  let isFirst = true;
+  let socket = await connected(api, live);
+  for (;;) {
+    const isBroken = brokenEnd(socket);
+    for await (const change of changesOf(socket, { api, live, named })) {
+      const isAgain = change.isFirst && !isFirst;
+      const shown = isAgain ? { ...change, tables: known.changesTo(change.tables) } : change;
+      known.apply(shown.tables);
+      isFirst = false;
+      if (!isAgain) yield shown;
+      else if (shown.tables.length > 0) yield { ...shown, isFirst: false };
+    }
+    if (!isBroken()) return;
+    live.tell('the connection ended; connecting again');
+    socket = await connectedAgain(api, live);
+    live.tell('connected again');
+  }
+}
+
+/** Whether a connection that is over has ended because its other end restarts, or is gone. */
+function brokenEnd(socket: WebSocket): () => boolean {
+  let code = 0;
+  socket.once('close', (closedWith) => {
+    code = closedWith;
+  });
+  return () => code === 1006 || code === 1012;
+}
+
+async function* changesOf(
+  socket: WebSocket,
+  {
+    api,
+    live,
+    named,
+  }: { readonly api: Api; readonly live: LiveQueries; readonly named: RowsByName },
+): AsyncGenerator<LiveChanges> {
   try {
     const { queries, signal } = live;
     const options = { signal, close: ['close'], highWaterMark: readAheadMax };
@@ -71,6 +109,25 @@ export async function* liveChanges(api: Api, live: LiveQueries): AsyncGenerator<
   }
 }
 
+/** Tries again while the service does not answer, or says that it cannot serve yet. */
+async function connectedAgain(api: Api, live: LiveQueries): Promise<WebSocket> {
+  const { signal } = live;
+  const until = performance.now() + reconnectMillisMax;
+  for (;;) {
+    try {
+      return await connected(api, live);
+    } catch (error) {
+      if (!(error instanceof NotServedError) || performance.now() > until) throw error;
+    }
+    await sleep(reconnectPauseMillis, undefined, { signal }).catch(() => {
+      throw signal.reason;
+    });
+  }
+}
+
+/** The service is not there, or does not serve now; it may later. */
+class NotServedError extends CliError {}
+
 async function connected(
   api: Api,
   { database, confirmed, signal }: LiveQueries,
@@ -86,13 +143,18 @@ async function connected(
   });
   const refused = once(socket, 'unexpected-response').then(
     async ([, answer]) => {
-      throw await api.failure(answer as IncomingMessage);
+      const response = answer as IncomingMessage;
+      const failure = await api.failure(response);
+      const isPassing = (response.statusCode ?? 0) >= 500;
+      throw isPassing ? new NotServedError(failure.message, 1, { cause: failure }) : failure;
     },
     // What `opened` says of it is shown.
     () => new Promise<never>(() => undefined),
   );
   const opened = once(socket, 'open', { signal }).catch((cause: unknown) => {
-    throw signal.aborted ? cause : noAnswer(api.server, cause);
+    if (signal.aborted) throw cause;
+    const failure = noAnswer(api.server, cause);
+    throw new NotServedError(failure.message, failure.exitCode, { cause });
   });
   try {
     await Promise.race([opened, refused]);
@@ -163,7 +225,8 @@ function changedRows({ table, changes }: TableUpdate, named: RowsByName): Change
       deletes.push(...toJson(change.deletes));
     }
   }
-  return { table: name, deletes, inserts };
+  const isEvent = changes.some(({ kind }) => kind === 'event');
+  return { table: name, deletes, inserts, ...(isEvent && { isEvent }) };
 }
 
 /** Knows the rows of tables and views by the schema, and all others by what they say themselves. */

@@ -13,6 +13,7 @@ import {
   withAnother,
   withCurrent,
   withoutToken,
+  withRotatedKey,
 } from './saved-tokens.ts';
 import {
   readUserConfig,
@@ -114,4 +115,12 @@ describe('[cli 1.4] a token', () => {
     }
     expect(config.kept).toHaveLength(limits.keptTokensMax);
   });
+});
+
+it('[replication 7.6] a token goes to its service also when that has rotated its key', () => {
+  const before = withCurrent(nobody(), of('mine', here, 'old'));
+  const config = withRotatedKey(withAnother(before, of('other', there, 'another')), 'old', 'new');
+  expect(tokenOfMoved(config, 'new')?.token).toBe('mine');
+  expect(tokenOfMoved(config, 'old')).toBeUndefined();
+  expect(config.kept.map(({ key }) => key)).toEqual(['another']);
 });

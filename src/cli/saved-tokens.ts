@@ -69,6 +69,13 @@ export function withAnother(config: UserConfig, saved: SavedToken): UserConfig {
   return { ...config, kept: settled([saved, ...config.kept], config.saved) };
 }
 
+/** A service has another key now, and takes what it has issued before as it did. */
+export function withRotatedKey(config: UserConfig, before: string, now: string): UserConfig {
+  const rotated = (one: SavedToken) => (one.key === before ? { ...one, key: now } : one);
+  const { saved, kept } = config;
+  return { ...config, saved: saved && rotated(saved), kept: kept.map(rotated) };
+}
+
 /** Without a token, wherever it is; the others stay. */
 export function withoutToken(config: UserConfig, token: string): UserConfig {
   const kept = config.kept.filter((other) => other.token !== token);

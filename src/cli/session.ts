@@ -4,7 +4,7 @@ import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import { JsonError } from '../values/json-error.ts';
 import { list, object, parseAs, string } from '../values/json-shape.ts';
-import { Api } from './api.ts';
+import { Api, readAnswer } from './api.ts';
 import { type CiToken, readCiToken } from './ci-token.ts';
 import { type RunningDev, runningDev } from './dev/running-dev.ts';
 import { CliError, type Io } from './io.ts';
@@ -24,6 +24,7 @@ import {
   unboundToken,
   withAnother,
   withCurrent,
+  withRotatedKey,
 } from './saved-tokens.ts';
 import { chooseServer, type ServerAddress } from './server-choice.ts';
 import { readUserConfig, type UserConfig, writeUserConfig } from './user-config.ts';
@@ -190,12 +191,28 @@ export class Session {
     await this.#loginAt(server, withCurrent);
   }
 
+  /** Does work that may rotate the key of the server; saved tokens go there as before. */
+  async keepingTokens<Result>(work: () => Promise<Result>): Promise<Result> {
+    const server = this.server();
+    const before = await keyOf(server);
+    const result = await work();
+    const now = await keyOf(server);
+    if (before !== undefined && now !== undefined && now !== before) {
+      this.save(withRotatedKey(this.#config, before, now));
+    }
+    return result;
+  }
+
   async #loginAt(server: ServerAddress, add: typeof withCurrent): Promise<string> {
-    const { identity, token } = await newIdentity(server);
+    const { identity, token, isOfCluster } = await newIdentity(server);
     const key = await keyOf(server);
     this.save(add(this.#config, { token, server: server.url, key, isReplaced: false }));
     this.io.err('We have logged in directly to your target server.');
-    this.io.err('WARNING: This login will NOT work for any other servers.');
+    this.io.err(
+      isOfCluster
+        ? 'This login works for all hosts of its cluster, and for no other servers.'
+        : 'WARNING: This login will NOT work for any other servers.',
+    );
     this.io.err(`Logged in with identity ${identity}`);
     return token;
   }
@@ -225,8 +242,13 @@ function otherDevText({ url }: ServerAddress): string {
 }
 
 async function newIdentity(server: ServerAddress) {
-  const shape = object({ identity: string, token: string });
-  return new Api(server, undefined).json('POST', '/v1/identity', shape);
+  const api = new Api(server, undefined);
+  const answer = await api.send('POST', '/v1/identity');
+  const text = await answer.text();
+  if (!answer.ok) throw new CliError(api.failureText(answer.status, text));
+  const made = readAnswer(text, object({ identity: string, token: string }));
+  // Hosts of a cluster name themselves.
+  return { ...made, isOfCluster: answer.headers.get('reducerdb-host') !== null };
 }
 
 /** The public key of a server; `undefined`: it shows none. */

@@ -9,6 +9,21 @@ export function withServer(command: Command): Command {
     .option('--no-config', 'ignore the project configuration (service.json)');
 }
 
+/**
+ * Adds an option that must be given. It is missed only where no other option is unknown: that one
+ * may be a misspelled form of it.
+ */
+export function withRequired(
+  command: Command,
+  { flags, help }: { readonly flags: string; readonly help: string },
+): Command {
+  const option = new Option(flags, help);
+  const isGiven = (): boolean => command.getOptionValue(option.attributeName()) !== undefined;
+  return command.addOption(option).hook('preAction', () => {
+    if (!isGiven()) command.error(`error: required option '${flags}' not specified`);
+  });
+}
+
 /** Adds `--anonymous`. */
 export function withAnonymous(command: Command): Command {
   return command.option('--anonymous', 'do not use the saved identity');

@@ -42,8 +42,11 @@ import { Watches } from './watches.ts';
  * ```
  */
 export interface ConnectOptions {
-  /** `http`, `https`, `ws` or `wss`. */
-  readonly uri: string | URL;
+  /**
+   * `http`, `https`, `ws` or `wss`; several for the hosts of a cluster: when one is lost, the next
+   * one is tried, and those that it has named.
+   */
+  readonly uri: string | URL | readonly (string | URL)[];
   /** The database's name or identity. */
   readonly database: string;
   /**
@@ -68,6 +71,11 @@ export interface ConnectOptions {
   readonly snapshot?: Snapshot | undefined;
   /** False: a lost connection is not retried. */
   readonly reconnect?: false | ReconnectOptions | undefined;
+  /**
+   * Called when the database has lost commits that this client had seen, as it can without
+   * `confirmedReads`; the changes to the rows were reported.
+   */
+  readonly onRewound?: (() => void) | undefined;
   /** How long a call waits to be sent while there is no connection; default 30,000. */
   readonly queueMillis?: number | undefined;
   /** How long the server can be silent before it is pinged; default 25,000. */
@@ -365,18 +373,22 @@ function functionAt(
 
 function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSocket): CoreOptions {
   const { token, schema, reconnect, database, compression = 'gzip' } = options;
-  const uri = new URL(options.uri);
+  const uris = listOf(options.uri).map((each) => new URL(each as URL));
   const given = schema === undefined ? undefined : schemaFromJson(schema);
-  const source = schemaSource(uri, database, on, options.schemaCache);
+  const target = {
+    // Replaced when another one is tried.
+    uri: uris[0] as URL,
+    database,
+    compression: on.canDecompress(compression) ? compression : 'none',
+    lightMode: options.lightMode ?? false,
+    confirmedReads: options.confirmedReads,
+    isFullDialect: true,
+  } as const;
+  const source = schemaSource(target.uri, database, on, options.schemaCache);
   return {
-    target: {
-      uri,
-      database,
-      compression: on.canDecompress(compression) ? compression : 'none',
-      lightMode: options.lightMode ?? false,
-      confirmedReads: options.confirmedReads,
-      isFullDialect: true,
-    },
+    target,
+    uris,
+    rewound: options.onRewound,
     token: typeof token === 'function' ? token : () => token,
     saveToken: options.saveToken,
     reconnect: reconnect === false ? undefined : (reconnect ?? {}),
@@ -386,6 +398,6 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
     queueMillis: options.queueMillis ?? 30_000,
     computedTable: computedTables(),
     keptSchema: source.kept,
-    loadSchema: given === undefined ? source.load : () => given,
+    loadSchema: given === undefined ? () => source.load(target.uri) : () => given,
   };
 }

@@ -7,8 +7,8 @@
  * 2. A row that stays equal stays the same object.
  */
 
-import { forEachRow, type RowList } from '../protocol/row-list.ts';
-import type { TableUpdateRows } from '../protocol/v2/server-message.ts';
+import { emptyRowList, forEachRow, type RowList } from '../protocol/row-list.ts';
+import type { TableRows as RowsOfTable, TableUpdateRows } from '../protocol/v2/server-message.ts';
 import type { ClientSchema, ClientTable, Row, RowKey } from './client-schema.ts';
 import { kept } from './kept.ts';
 import { sameValue } from './native-order.ts';
@@ -309,4 +309,9 @@ function decodeAll(table: ClientTable, list: RowList): Row[] {
   const rows: Row[] = [];
   forEachRow(list, (start, end) => rows.push(table.decode(list.data, start, end)));
   return rows;
+}
+
+/** Turns the first rows of a set into inserts. */
+export function insertsOf({ table, rows }: RowsOfTable): SetChange['tables'][number] {
+  return { table, changes: [{ kind: 'persistent', inserts: rows, deletes: emptyRowList }] };
 }

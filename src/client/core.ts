@@ -11,9 +11,10 @@
  * 4. A callback that throws is reported and stops nothing.
  */
 
-import { emptyRowList, forEachRow } from '../protocol/row-list.ts';
+import { forEachRow } from '../protocol/row-list.ts';
 import type { ClientMessage } from '../protocol/v2/client-message.ts';
 import { encodeClientMessage } from '../protocol/v2/client-message.ts';
+import type { Resumed } from '../protocol/v2/resume.ts';
 import type {
   ReducerOutcome,
   ReducerResult,
@@ -21,7 +22,6 @@ import type {
   TableRows,
 } from '../protocol/v2/server-message.ts';
 import { clientRequestsMax } from '../shared-limits.ts';
-import { BinaryReader } from '../values/binary-reader.ts';
 import type { Identity } from '../values/identity.ts';
 import { Timestamp } from '../values/timestamp.ts';
 import type { ClientSchema, ClientTable, Row } from './client-schema.ts';
@@ -29,6 +29,7 @@ import {
   type ComputedTable,
   Contents,
   type Difference,
+  insertsOf,
   noDifference,
   type SetChange,
 } from './contents.ts';
@@ -38,7 +39,6 @@ import {
   InternalError,
   OverloadedError,
   QueryError,
-  SenderError,
 } from './errors.ts';
 import type { Event, EventParts } from './events.ts';
 import { guarded } from './guarded.ts';
@@ -46,9 +46,18 @@ import { Link, type LinkOptions } from './link.ts';
 import type { Platform } from './platform.ts';
 import { Predictions } from './predictions.ts';
 import type { QuerySet, QuerySetListener } from './query-set.ts';
-import { type CallOptions, type Request, Requests, type Tracked, trackedOf } from './requests.ts';
+import {
+  type CallOptions,
+  errorOf,
+  type Request,
+  Requests,
+  type Tracked,
+  trackedOf,
+  unreadable,
+} from './requests.ts';
+import type { ResumingOptions, SetRequest } from './resuming.ts';
 
-export interface CoreOptions extends LinkOptions {
+export interface CoreOptions extends LinkOptions, Omit<ResumingOptions, 'target'> {
   /** Called with the token that the server issued. */
   readonly saveToken?: ((token: string) => void) | undefined;
   /** Called for every connection; returns the same object as long as the schema stays the same. */
@@ -80,10 +89,7 @@ export interface Watcher {
 }
 
 /** A message to be sent, in the order of the program's requests. */
-type Outgoing =
-  | Tracked
-  | { readonly kind: 'subscribe'; readonly set: QuerySet }
-  | { readonly kind: 'unsubscribe'; readonly set: QuerySet };
+type Outgoing = Tracked | SetRequest;
 
 /** Contents that are rebuilt after a reconnect while the old ones are still shown. */
 interface Return {
@@ -104,7 +110,7 @@ export class Core {
   watcher: Watcher | undefined;
   readonly #options: CoreOptions;
   readonly #face: Face;
-  readonly #sets = new Map<number, QuerySet>();
+  readonly sets = new Map<number, QuerySet>();
   #outbox: Outgoing[] = [];
   #isFlushing = false;
   /** Counts connections; an answer from an older one is stale. */
@@ -133,7 +139,6 @@ export class Core {
       received: (message) => this.#received(message),
       lost: (wasOpen, error) => this.#lost(wasOpen, error),
       closed: (error) => this.#closed(error),
-      idle: () => this.#ping(),
     });
   }
 
@@ -148,11 +153,15 @@ export class Core {
       });
       this.#options.keptSchema?.().then((kept) => {
         if (kept !== undefined && this.#schema === undefined) this.#describe(kept);
-      }, this.#options.platform.report);
+      }, this.platform.report);
     } else {
       this.#describe(schema);
     }
     this.link.start();
+    import('./resuming.ts').then(({ Resuming }) => {
+      const isCurrent = this.#canSend && !this.#return;
+      this.link.resuming = new Resuming(this, this.#options, isCurrent);
+    }, this.platform.report);
   }
 
   get platform(): Platform {
@@ -236,7 +245,7 @@ export class Core {
         try {
           const queries = set.queries(schema);
           set.status = 'asked';
-          this.#sets.set(set.id, set);
+          this.sets.set(set.id, set);
           this.#return?.awaited.add(set);
           return { kind: 'subscribe', requestId, querySetId: set.id, queries };
         } catch (error) {
@@ -289,8 +298,13 @@ export class Core {
   #begin(schema: ClientSchema): void {
     this.#describe(schema);
     this.watcher?.begun(schema);
-    this.#canSend = true;
-    const sets = [...this.#sets.values()];
+    if (!this.link.resuming?.begin(schema)) this.beginAgain();
+  }
+
+  /** The rows of all sets are read again, while the old ones are shown. */
+  beginAgain(): void {
+    const schema = this.#schema as ClientSchema;
+    const sets = [...this.sets.values()];
     if (sets.length > 0) {
       const contents = this.#newContents(schema);
       this.#return = { contents, awaited: new Set(sets), over: new Set(), before: [], after: [] };
@@ -304,34 +318,40 @@ export class Core {
       if (difference?.shown !== undefined) this.#tell(difference, { tag: 'Optimistic' });
     }
     // The previous sets, in their old order, then the queued messages: one frame if they fit.
-    this.#outbox.unshift(...sets.map((set) => ({ kind: 'subscribe', set }) as const));
-    this.#flush();
+    this.goOn(sets.map((set) => ({ kind: 'subscribe', set })));
     this.#showIfComplete();
   }
 
-  #received(message: ServerMessage): void {
+  /** Sends what waits, behind `first`. */
+  goOn(first: readonly SetRequest[]): void {
+    this.#canSend = true;
+    this.#outbox.unshift(...first);
+    this.#flush();
+  }
+
+  #received(message: ServerMessage | Resumed): void {
     try {
       this.#handle(message);
     } catch (error) {
       // A message that cannot be decoded: nothing after it could be applied.
       const cause = asError(error);
-      this.#options.platform.report(cause);
+      this.platform.report(cause);
       this.link.fail(cause);
     }
   }
 
-  #handle(message: ServerMessage): void {
+  #handle(message: ServerMessage | Resumed): void {
     switch (message.kind) {
       case 'subscribeApplied':
         this.#applied(message.querySetId, message.tables);
         break;
       case 'unsubscribeApplied': {
-        const set = this.#sets.get(message.querySetId);
+        const set = this.sets.get(message.querySetId);
         if (set !== undefined) this.#end(set);
         break;
       }
       case 'subscriptionError': {
-        const set = this.#sets.get(message.querySetId);
+        const set = this.sets.get(message.querySetId);
         if (set !== undefined) this.#fail(set, new QueryError(message.error));
         break;
       }
@@ -361,8 +381,6 @@ export class Core {
         }
         break;
       }
-      case 'initialConnection':
-        break;
     }
   }
 
@@ -384,7 +402,7 @@ export class Core {
   }
 
   #applied(querySetId: number, tables: readonly TableRows[]): void {
-    const set = this.#sets.get(querySetId);
+    const set = this.sets.get(querySetId);
     if (set === undefined || set.status === 'applied') return;
     if (set.status === 'asked') set.status = 'applied';
     const change = { querySetId, tables: tables.map(insertsOf) };
@@ -403,7 +421,7 @@ export class Core {
   /** Removes a set and its rows, and reports it. */
   #end(set: QuerySet, tell = () => set.listener.left()): void {
     set.status = 'ended';
-    this.#sets.delete(set.id);
+    this.sets.delete(set.id);
     const drop = (contents: Contents) => contents.drop(set.id);
     this.#changeSet(set, 'UnsubscribeApplied', drop, tell);
   }
@@ -438,7 +456,7 @@ export class Core {
   }
 
   #change(changes: readonly SetChange[], event: EventParts, answered?: Tracked): void {
-    const known = changes.filter(({ querySetId }) => this.#sets.has(querySetId));
+    const known = changes.filter(({ querySetId }) => this.sets.has(querySetId));
     if (this.#return !== undefined) {
       const { contents, over, after } = this.#return;
       const difference = contents.apply(known);
@@ -481,8 +499,7 @@ export class Core {
     try {
       this.requests.resolve(tracked, tracked.request.result?.(returned));
     } catch (cause) {
-      const text = 'the call is done, and its value cannot be read';
-      this.requests.reject(tracked, new InternalError(text, { cause }));
+      this.requests.reject(tracked, unreadable('the call is done, and its value', cause));
     }
   }
 
@@ -491,6 +508,7 @@ export class Core {
     const returning = this.#return;
     if (returning === undefined || returning.awaited.size > 0) return;
     this.#return = undefined;
+    this.link.resuming?.shown();
     const old = this.#shown;
     const difference = this.predictions.beneath(() => {
       this.#shown = returning.contents;
@@ -519,7 +537,7 @@ export class Core {
     const waiting = this.#outbox.filter(({ kind }) => kind !== 'unsubscribe');
     this.#outbox = [...repeats, ...waiting];
     // Not a copy: a callback may disconnect, which leaves no sets.
-    for (const set of this.#sets.values()) {
+    for (const set of this.sets.values()) {
       if (set.status === 'leaving') this.#end(set);
       else set.status = 'asked';
     }
@@ -533,9 +551,9 @@ export class Core {
   #closed(error: Error | undefined): void {
     this.requests.closed();
     const waiting = this.#outbox.flatMap((each) => ('set' in each ? [each.set] : []));
-    const sets = [...this.#sets.values(), ...waiting];
+    const sets = [...this.sets.values(), ...waiting];
     this.#outbox = [];
-    this.#sets.clear();
+    this.sets.clear();
     this.#close(sets, error);
   }
 
@@ -548,7 +566,7 @@ export class Core {
   }
 
   /** Sends a query that costs the server almost nothing; any answer is a sign of life. */
-  #ping(): void {
+  ping(): void {
     if (!this.#canSend) return;
     const requestId = this.#requestId;
     this.#requestId += 1;
@@ -557,24 +575,5 @@ export class Core {
 
   #guard(run: () => void): void {
     guarded(run, this.platform.report);
-  }
-}
-
-/** Turns the first rows of a set into inserts. */
-function insertsOf({ table, rows }: TableRows): SetChange['tables'][number] {
-  return { table, changes: [{ kind: 'persistent', inserts: rows, deletes: emptyRowList }] };
-}
-
-/** A thrown value is an encoded string, unless the reducer declares another type. */
-function errorOf(
-  outcome: Extract<ReducerOutcome, { kind: 'err' | 'internalError' }>,
-  request: Request,
-): Error {
-  if (outcome.kind === 'internalError') return new InternalError(outcome.message);
-  try {
-    const { error } = outcome;
-    return request.refusal?.(error) ?? new SenderError(new BinaryReader(error).string());
-  } catch (cause) {
-    return new InternalError('the call was refused, and the reason cannot be read', { cause });
   }
 }

@@ -1,3 +1,4 @@
+import { resumableProtocol } from '../protocol/versions.ts';
 import { asError } from './errors.ts';
 import type { CompressionChoice, OpenSocket } from './socket.ts';
 
@@ -84,7 +85,8 @@ export function factorySockets(factory: SocketFactory): OpenSocket {
       factory({
         url: uri,
         nameOrAddress: database,
-        wsProtocol: [...protocols],
+        // Its frames begin with more than a tag, which such a socket does not expect.
+        wsProtocol: protocols.filter((protocol) => protocol !== resumableProtocol),
         authToken: token,
         compression,
         lightMode,

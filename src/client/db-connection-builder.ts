@@ -5,7 +5,7 @@ import type { ErrorContextInterface } from './contexts.ts';
 import { factorySockets, type SocketFactory } from './custom-socket.ts';
 import type { ConnectionListeners, DbConnectionConfig, DbConnectionImpl } from './db-connection.ts';
 import { type Platform, platform } from './platform.ts';
-import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
+import { type CompressionChoice, type OpenSocket, uriIn, webSockets } from './socket.ts';
 
 /** The bindings behind a connection's class. */
 export type RemoteModuleOf<Connection> =
@@ -47,9 +47,9 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     this.#make = make;
   }
 
-  /** `http`, `https`, `ws` or `wss`. Throws at once if it is not a URL. */
+  /** `http`, `https`, `ws` or `wss`. Throws at once if it is not such a URL. */
   withUri(uri: string | URL): this {
-    this.#uri = new URL(uri);
+    this.#uri = uriIn(uri);
     return this;
   }
 

@@ -10,8 +10,10 @@
  * | waiting → connecting | `retryNow` (timer, network, page seen again) |
  * | → closed | `close` |
  */
+import type { Resumed } from '../protocol/v2/resume.ts';
 import type { ServerMessage } from '../protocol/v2/server-message.ts';
 import { packClientMessages } from '../protocol/v3.ts';
+import { packedProtocol, plainProtocol, resumableProtocol } from '../protocol/versions.ts';
 import { ConnectionId } from '../values/connection-id.ts';
 import { Identity } from '../values/identity.ts';
 import { type ConnectionState, delayBefore, type ReconnectOptions } from './connection-state.ts';
@@ -19,22 +21,18 @@ import { asError, ConnectionRefusedError, IdentityChangedError } from './errors.
 import { FrameReader } from './frames.ts';
 import { Observable } from './observable.ts';
 import type { Platform } from './platform.ts';
-import {
-  type OpenSocket,
-  packedProtocol,
-  plainProtocol,
-  type Socket,
-  type SocketRequest,
-} from './socket.ts';
+import type { Resuming } from './resuming.ts';
+import type { OpenSocket, Socket, SocketRequest } from './socket.ts';
+
+export type Target = { uri: URL } & Omit<SocketRequest, 'uri' | 'token' | 'protocols'>;
 
 export interface LinkOptions {
-  readonly target: Omit<SocketRequest, 'token' | 'protocols'>;
+  /** Its `uri` is replaced when another host is tried. */
+  readonly target: Target;
   readonly token: () => string | undefined | Promise<string | undefined>;
   readonly reconnect: ReconnectOptions | undefined;
   readonly openSocket: OpenSocket;
   readonly platform: Platform;
-  /** Time without traffic after which the server is asked for a sign of life. */
-  readonly idleMillis: number;
 }
 
 /** Events for the owner of a link, in this order for each socket. */
@@ -47,22 +45,15 @@ export interface LinkOwner {
   issued(token: string): void;
   /** The first message of a socket has arrived. */
   welcomed(identity: Identity, token: string): void;
-  received(message: ServerMessage): void;
+  received(message: ServerMessage | Resumed): void;
   /** The socket is gone. `wasOpen`: it had been open; `error`: the reason, if known. */
   lost(wasOpen: boolean, error: Error | undefined): void;
   /** There will be no other socket. */
   closed(error: Error | undefined): void;
-  /** Nothing has been received for a while. */
-  idle(): void;
 }
 
 /** A connection that lasted this long resets the delays. */
 const steadyMillis = 5_000;
-/** The server pings every 15 s: a little more than twice that without a byte is silence. */
-const silenceMillis = 35_000;
-const watchMillis = 5_000;
-/** A timer that is this late means that the machine was asleep. */
-const sleepMillis = 10_000;
 
 export class Link {
   readonly state: Observable<ConnectionState>;
@@ -72,12 +63,15 @@ export class Link {
   #frames: FrameReader | undefined;
   /** Counts attempts and their ends: events of older sockets are ignored. */
   #run = 0;
-  #isPacked = false;
+  /** Goes on where the last connection was; `undefined` before it is loaded. */
+  resuming: Resuming | undefined;
+  /** The subprotocol of the last connection. */
+  protocol: string | undefined;
   #isOpen = false;
   #attempt = 0;
   #lostAt: number | undefined;
-  #lastHeardAt = 0;
-  #lastAskedAt = 0;
+  /** When the server was last heard, in milliseconds since 1970. */
+  heardAt = 0;
   #identity: Identity | undefined;
   #token: string | undefined;
   #cancelTimer = () => {};
@@ -109,7 +103,8 @@ export class Link {
 
   /** Sends messages in as few frames as the protocol allows. */
   send(messages: readonly Uint8Array[]): void {
-    const frames = this.#isPacked ? packClientMessages(messages) : messages;
+    const isPlain = this.protocol === plainProtocol;
+    const frames = isPlain ? messages : packClientMessages(messages);
     try {
       for (const frame of frames) this.#socket?.send(frame);
     } catch (error) {
@@ -136,8 +131,8 @@ export class Link {
   }
 
   /** Treats the socket as lost: it can no longer be used. */
-  fail(error: Error): void {
-    this.#lost(error, false);
+  fail(error: Error, isSilent = false): void {
+    this.#lost(error, isSilent);
   }
 
   #connect(): void {
@@ -165,15 +160,14 @@ export class Link {
     const { target, openSocket, platform } = this.#options;
     const run = this.#run;
     const lost = this.#unlessOver((error: Error | undefined) => this.#lost(error, false));
-    const frames = new FrameReader(platform, (message) => this.#receive(message), lost);
+    const frames = new FrameReader(this, platform, (message) => this.#receive(message), lost);
     this.#frames = frames;
-    const protocols = [packedProtocol, plainProtocol];
     const socket = openSocket(
-      { ...target, token, protocols },
+      { ...target, token, protocols: [resumableProtocol, packedProtocol, plainProtocol] },
       {
         opened: this.#unlessOver((protocol) => this.#opened(protocol)),
         frame: this.#unlessOver((bytes) => {
-          this.#lastHeardAt = platform.now();
+          this.heardAt = platform.now();
           frames.push(bytes);
         }),
         closed: lost,
@@ -184,13 +178,12 @@ export class Link {
 
   #opened(protocol: string): void {
     this.#isOpen = true;
-    this.#isPacked = protocol === packedProtocol;
-    this.#lastHeardAt = this.#options.platform.now();
-    this.#watch();
+    this.protocol = protocol;
+    this.heardAt = this.#options.platform.now();
     if (this.#identity === undefined) this.#owner.ready();
   }
 
-  #receive(message: ServerMessage): void {
+  #receive(message: ServerMessage | Resumed): void {
     if (message.kind === 'initialConnection') {
       this.#welcome(message.identity, message.connectionId, message.token);
     } else {
@@ -229,7 +222,8 @@ export class Link {
     if (state.kind === 'live' && now - state.since >= steadyMillis) this.#attempt = 0;
     this.#dropSocket();
     this.#lostAt ??= now;
-    const gaveUp = now - this.#lostAt >= (reconnect?.giveUpAfterMillis ?? Number.POSITIVE_INFINITY);
+    // Nothing is lost for as long as since 1970: without a limit it never gives up.
+    const gaveUp = now - this.#lostAt >= (reconnect?.giveUpAfterMillis ?? now);
     if (reconnect === undefined || gaveUp || error instanceof ConnectionRefusedError) {
       this.#setClosed(error);
       this.#owner.lost(wasOpen, error);
@@ -240,9 +234,7 @@ export class Link {
     const delay = delayBefore(attempt, reconnect, platform.random());
     const offline = isSilent || !platform.isOnline();
     const retryAt = now + delay;
-    platform.debug(
-      `connection lost (${error?.message ?? 'closed'}), again in ${Math.round(delay)} ms`,
-    );
+    platform.debug(error?.message ?? 'connection lost');
     // Set first: a listener of the state may end the wait, or the connection.
     this.#cancelTimer = platform.after(delay, () => this.retryNow());
     this.state.set({ kind: 'waiting', attempt, retryAt, offline, ...(error && { error }) });
@@ -263,28 +255,5 @@ export class Link {
     const socket = this.#socket;
     this.#socket = undefined;
     socket?.close();
-  }
-
-  /** Checks every few seconds whether the server is still alive. */
-  #watch(): void {
-    const { platform, idleMillis } = this.#options;
-    const due = platform.now() + watchMillis;
-    this.#cancelTimer = platform.after(watchMillis, () => {
-      const now = platform.now();
-      const hasSlept = now - due > sleepMillis;
-      // After a sleep silence is no sign of a loss: ping, and allow time for the answer.
-      if (hasSlept) this.#lastHeardAt = Math.max(this.#lastHeardAt, now - idleMillis);
-      const silence = now - this.#lastHeardAt;
-      if (silence >= silenceMillis) {
-        this.#lost(new Error('the server is silent'), true);
-        return;
-      }
-      const isAsked = this.#lastAskedAt > this.#lastHeardAt;
-      if (hasSlept || (silence >= idleMillis && !isAsked)) {
-        this.#lastAskedAt = now;
-        this.#owner.idle();
-      }
-      this.#watch();
-    });
   }
 }

@@ -8,8 +8,10 @@
  * ```
  */
 import type { ClientMessage } from '../protocol/v2/client-message.ts';
+import type { ReducerOutcome } from '../protocol/v2/server-message.ts';
+import { BinaryReader } from '../values/binary-reader.ts';
 import type { ClientSchema } from './client-schema.ts';
-import { ConnectionLostError, TimeoutError } from './errors.ts';
+import { ConnectionLostError, InternalError, SenderError, TimeoutError } from './errors.ts';
 import type { ReducerInfo } from './events.ts';
 import { Observable, type Readable } from './observable.ts';
 import type { Platform, StopSignal } from './platform.ts';
@@ -245,4 +247,23 @@ export class Requests {
 
 function isOpen({ isSettled }: Tracked): boolean {
   return !isSettled;
+}
+
+/** A thrown value is an encoded string, unless the reducer declares another type. */
+export function errorOf(
+  outcome: Extract<ReducerOutcome, { kind: 'err' | 'internalError' }>,
+  request: Request,
+): Error {
+  if (outcome.kind === 'internalError') return new InternalError(outcome.message);
+  try {
+    const { error } = outcome;
+    return request.refusal?.(error) ?? new SenderError(new BinaryReader(error).string());
+  } catch (cause) {
+    return unreadable('the call was refused, and the reason', cause);
+  }
+}
+
+/** What has come back cannot be decoded. */
+export function unreadable(what: string, cause: unknown): InternalError {
+  return new InternalError(`${what} cannot be read`, { cause });
 }

@@ -25,7 +25,7 @@ type MaybeText = string | null | undefined;
 /** The source of a database's schema. */
 export interface SchemaSource {
   /** Called once for every connection: the database may have been published again. */
-  load(): Promise<ClientSchema>;
+  load(uri: URL): Promise<ClientSchema>;
   /** The schema of an earlier visit, if cached. It may have changed since. */
   kept(): Promise<ClientSchema | undefined>;
 }
@@ -39,7 +39,8 @@ export function schemaSource(
 ): SchemaSource {
   let known: { readonly text: string; readonly schema: ClientSchema } | undefined;
   const path = `/v1/database/${encodeURIComponent(database)}/schema?version=10`;
-  const address = String(new URL(path, httpAddress(uri)));
+  const addressAt = (host: URL): string => String(new URL(path, httpAddress(host)));
+  const address = addressAt(uri);
   const schemaOf = (text: string): ClientSchema => {
     if (text !== known?.text) {
       known = { text, schema: schemaFromJson(JSON.parse(text) as RawSchema) };
@@ -47,8 +48,8 @@ export function schemaSource(
     return known.schema;
   };
   return {
-    load: async () => {
-      const answer = await platform.fetch(address, {});
+    load: async (host) => {
+      const answer = await platform.fetch(addressAt(host), {});
       const text = await answer.text();
       if (!answer.ok) throw new Error(`the schema of \`${database}\` cannot be read: ${text}`);
       // A full or forbidden cache must not prevent the connection.

@@ -1,9 +1,5 @@
-import { subprotocols } from '../protocol/versions.ts';
 import { ConnectionRefusedError } from './errors.ts';
 import type { Platform, WebSocketClass } from './platform.ts';
-
-/** The supported protocols, best first: packed frames, or one message per frame. */
-export const [packedProtocol, plainProtocol] = subprotocols;
 
 /**
  * Compression of the server's frames.
@@ -117,6 +113,12 @@ const compressionNames: Readonly<Record<CompressionChoice, string>> = {
   brotli: 'Brotli',
   none: 'None',
 };
+
+/** Throws for what no socket can reach. */
+export function uriIn(given: string | URL): URL {
+  if (/^(http|ws)s?:/i.test(`${given}`)) return new URL(given);
+  throw new TypeError(`not an http or ws address: ${given}`);
+}
 
 /** The HTTP address of the same server. */
 export function httpAddress(uri: URL): URL {

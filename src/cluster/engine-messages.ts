@@ -32,7 +32,12 @@ export type EngineRequest =
   | { readonly kind: 'hints' }
   | { readonly kind: 'secretBox'; readonly name: string; readonly put: Uint8Array | undefined }
   | { readonly kind: 'forget'; readonly host: HostId }
-  | { readonly kind: 'time' };
+  | { readonly kind: 'putPart'; readonly name: string; readonly bytes: Uint8Array }
+  | { readonly kind: 'getPart'; readonly name: string }
+  | { readonly kind: 'listParts'; readonly prefix: string }
+  | { readonly kind: 'removePart'; readonly name: string }
+  | { readonly kind: 'time' }
+  | { readonly kind: 'trouble' };
 
 export interface EngineAnswers {
   readonly append: readonly AppendResult[];
@@ -48,8 +53,14 @@ export interface EngineAnswers {
   readonly hints: Awaited<ReturnType<Directory['hints']>>;
   readonly secretBox: Uint8Array | undefined;
   readonly forget: undefined;
+  readonly putPart: boolean;
+  readonly getPart: Uint8Array | undefined;
+  readonly listParts: readonly string[];
+  readonly removePart: undefined;
   /** Milliseconds since 1970 by the engine's clock. */
   readonly time: number;
+  /** Why it takes no commits, as far as it says. */
+  readonly trouble: string | undefined;
 }
 
 /** `stop` ends the `wait` with this id, which is then answered. */

@@ -8,6 +8,7 @@ import {
   type SharedLog,
   type StopSignal,
 } from '../shared-log/shared-log.ts';
+import type { SnapshotStore } from '../shared-log/snapshot-store.ts';
 import {
   type EngineAnswers,
   type EngineRequest,
@@ -133,11 +134,30 @@ export class EnginePort implements SharedLog, Directory {
     return this.#ask({ kind: 'forget', host });
   }
 
+  /** Snapshots in the engine itself. */
+  get parts(): SnapshotStore {
+    return {
+      place: 'the engine',
+      putIfAbsent: (name, bytes) => {
+        const copy = movable(bytes);
+        return this.#ask({ kind: 'putPart', name, bytes: copy }, [copy.buffer]);
+      },
+      get: (name) => this.#ask({ kind: 'getPart', name }),
+      list: (prefix) => this.#ask({ kind: 'listParts', prefix }),
+      remove: (name) => this.#ask({ kind: 'removePart', name }),
+    };
+  }
+
   /** How far a clock of this host is ahead of the engine's, give or take half a round trip. */
   async skewMillis(wallClock: () => number): Promise<number> {
     const begun = wallClock();
     const there = await this.#ask({ kind: 'time' });
     return (begun + wallClock()) / 2 - there;
+  }
+
+  /** Why the engine takes no commits, as far as it says. */
+  trouble(): Promise<string | undefined> {
+    return this.#ask({ kind: 'trouble' });
   }
 
   #ask<Kind extends EngineRequest['kind']>(

@@ -1,12 +1,12 @@
 import { Worker as Thread } from 'node:worker_threads';
-import type { PostgresPlace } from '../engines/postgres/postgres-place.ts';
+import type { EnginePlace } from '../engines/engine-place.ts';
 import { workerEntry } from '../host/spawner/worker-entry.ts';
 import { limits } from '../limits.ts';
 import type { Report } from '../node/report-line.ts';
 import { EnginePort } from './engine-port.ts';
 
 export interface EngineThreadOptions {
-  readonly place: PostgresPlace;
+  readonly place: EnginePlace;
   /** The newest past of the engine that this host has seen; see `engine-history.ts`. */
   readonly history: string | undefined;
   readonly gatherMillis: number;
@@ -41,7 +41,9 @@ export class EngineThread {
 
   static async start(options: EngineThreadOptions): Promise<EngineThread> {
     const thread = new EngineThread(options);
-    thread.#run(await workerEntry('engine'));
+    // Each engine is a program of its own, so that only the one that is used is loaded.
+    const entry = options.place.kind === 's3' ? 'store-engine' : 'engine';
+    thread.#run(await workerEntry(entry));
     return thread;
   }
 

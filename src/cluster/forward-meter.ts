@@ -35,3 +35,8 @@ function doorOf(path: string): ForwardCount['door'] {
   if (bare.endsWith('/mcp')) return 'mcp';
   return bare.endsWith('/subscribe') ? 'websocket' : 'http';
 }
+
+export function resultOf({ kind }: { readonly kind: string }): ForwardCount['result'] {
+  // A connection that was upgraded was answered, too.
+  return kind === 'upgraded' ? 'answered' : (kind as ForwardCount['result']);
+}

@@ -14,6 +14,13 @@ interface Waiting<Item, Result> {
   readonly answer: (result: Result) => void;
 }
 
+export interface GatherOptions {
+  /** How long an append waits for others; 0: for those of the same moment. */
+  readonly gatherMillis?: number;
+  /** True: nothing is won by sending several as one, and each has its answer as it comes. */
+  readonly isOneByOne?: boolean;
+}
+
 type WaitingAppend = Waiting<AppendItem, AppendResult>;
 
 /**
@@ -24,6 +31,8 @@ type WaitingAppend = Waiting<AppendItem, AppendResult>;
 export class GatheredLog implements SharedLog {
   readonly #inner: SharedLog;
   readonly #gatherMillis: number;
+  readonly #itemsMax: number;
+  readonly #inFlightMax: number;
   readonly #appends: WaitingAppend[] = [];
   readonly #busy = new Set<LogName>();
   #appendsInFlight = 0;
@@ -31,10 +40,11 @@ export class GatheredLog implements SharedLog {
   readonly #confirms: Waiting<ConfirmItem, ConfirmResult>[] = [];
   #isConfirmDue = false;
 
-  /** `gatherMillis`: how long an append waits for others; 0: for those of the same moment. */
-  constructor(inner: SharedLog, gatherMillis = 0) {
+  constructor(inner: SharedLog, { gatherMillis = 0, isOneByOne = false }: GatherOptions = {}) {
     this.#inner = inner;
     this.#gatherMillis = gatherMillis;
+    this.#itemsMax = isOneByOne ? 1 : limits.appendItemsMax;
+    this.#inFlightMax = isOneByOne ? limits.appendItemsMax : limits.gatheredAppendsMax;
   }
 
   append(items: readonly AppendItem[]): Promise<readonly AppendResult[]> {
@@ -99,7 +109,7 @@ export class GatheredLog implements SharedLog {
   }
 
   #send(): void {
-    while (this.#appendsInFlight < limits.gatheredAppendsMax) {
+    while (this.#appendsInFlight < this.#inFlightMax) {
       const batch = this.#takeAppends();
       if (batch.length === 0) return;
       void this.#run(batch);
@@ -115,7 +125,7 @@ export class GatheredLog implements SharedLog {
     for (const one of this.#appends) {
       const { log, bytes: entry } = one.item;
       const isFull =
-        batch.length >= limits.appendItemsMax ||
+        batch.length >= this.#itemsMax ||
         (batch.length > 0 && bytes + entry.length > limits.gatheredBytesMax);
       if (isFull || this.#busy.has(log) || held.has(log)) {
         held.add(log);

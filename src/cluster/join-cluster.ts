@@ -1,5 +1,5 @@
 import type { KeyFiles } from '../auth/keys.ts';
-import type { PostgresPlace } from '../engines/postgres/postgres-place.ts';
+import type { EnginePlace } from '../engines/engine-place.ts';
 import { limits } from '../limits.ts';
 import type { Report } from '../node/report-line.ts';
 import type { Directory, HostRow } from '../shared-log/directory.ts';
@@ -7,21 +7,29 @@ import { judgeHistory } from '../shared-log/engine-history.ts';
 import type { BootId, HostId } from '../shared-log/host-ids.ts';
 import { type ClusterId, clusterId } from '../shared-log/log-name.ts';
 import { type EngineCapabilities, EngineError, type SharedLog } from '../shared-log/shared-log.ts';
+import type { SnapshotStore } from '../shared-log/snapshot-store.ts';
 import { bigintFromHex, bigintToHex } from '../values/hex.ts';
 import { ClusterError } from './cluster-error.ts';
 import type { ClusterSecret } from './cluster-secret.ts';
 import { EngineThread } from './engine-thread.ts';
 import { drawBootId, drawHostId, random128, readHostRecord, writeHostRecord } from './host-file.ts';
+import type { ImportGoal } from './import-folder.ts';
+import { KeyChain } from './key-chain.ts';
+import { KeyKeeper } from './key-keeper.ts';
 import { SealedBoxes } from './sealed-boxes.ts';
 import { shareKeys } from './shared-keys.ts';
 
 /** An engine as a host reaches it: over its thread, or in memory. */
 export interface ReachedEngine {
   readonly engine: SharedLog & Directory;
+  /** Where it keeps snapshots; absent: nowhere, and shared logs are kept whole. */
+  readonly snapshots?: SnapshotStore;
   /** What it calls its past now. */
   readonly history: () => string | undefined;
   /** How far this host's clock is ahead of the engine's. */
   readonly skewMillis?: (() => Promise<number>) | undefined;
+  /** Why it takes no commits, as far as it says. */
+  readonly trouble?: (() => Promise<string | undefined>) | undefined;
   close(): Promise<void>;
 }
 
@@ -39,6 +47,13 @@ export interface JoinOptions {
     history: string | undefined,
     onHistory: (history: string) => void,
   ) => Promise<ReachedEngine>;
+  /**
+   * Stores the databases of a single machine's folder, if the operator wants that; absent: such a
+   * folder is refused.
+   */
+  readonly importInto?: ((goal: Omit<ImportGoal, 'name'>) => Promise<void>) | undefined;
+  /** Where hosts share snapshots; absent: in the engine. */
+  readonly snapshots?: SnapshotStore | undefined;
   readonly report: Report;
 }
 
@@ -48,8 +63,12 @@ export interface JoinedHost {
   readonly host: HostId;
   readonly boot: BootId;
   readonly engine: ReachedEngine['engine'];
+  readonly snapshots?: SnapshotStore | undefined;
+  /** What it shares of keys; absent: it shares none, as in a test. */
+  readonly keys?: KeyKeeper | undefined;
   readonly history: () => string;
   readonly skewMillis?: ReachedEngine['skewMillis'];
+  readonly trouble?: ReachedEngine['trouble'];
   readonly capabilities: EngineCapabilities;
   close(): Promise<void>;
 }
@@ -61,8 +80,9 @@ export interface JoinedHost {
 export async function joinCluster(options: JoinOptions): Promise<JoinedHost> {
   const { dataDirectory, report } = options;
   const record = await readHostRecord(dataDirectory);
-  if (record === undefined && options.hasDatabases)
-    throw new ClusterError(singleText(dataDirectory));
+  const { importInto } = options;
+  const isSingle = record === undefined && options.hasDatabases;
+  if (isSingle && importInto === undefined) throw new ClusterError(singleText(dataDirectory));
   const host = record?.host ?? drawHostId();
   let seen = record?.history;
   let known: ClusterId | undefined = record?.cluster;
@@ -88,12 +108,23 @@ export async function joinCluster(options: JoinOptions): Promise<JoinedHost> {
     const cluster = await clusterOf(reached, known, dataDirectory);
     known = cluster;
     const boxes = new SealedBoxes(reached.engine, options.secret);
-    await agree(boxes, options.leaseMillis);
-    await shareKeys(options.keyFiles, boxes);
+    const chain = new KeyChain(reached.engine, options.secret);
+    const files = options.keyFiles;
+    const settings = {
+      leaseMillis: options.leaseMillis,
+      snapshots: options.snapshots?.place ?? engineItself,
+    };
+    const revision = await shareKeys({ files, boxes, chain, settings, isImport: isSingle });
+    if (isSingle && importInto !== undefined) {
+      const { entryBytesMax, history } = capabilities;
+      await importInto({ cluster, host, engine: reached.engine, entryBytesMax, history });
+    }
     await writeHostRecord(dataDirectory, { host, cluster, history: seen });
     return {
       ...{ cluster, host, boot: drawBootId(), engine: reached.engine, capabilities },
-      skewMillis: reached.skewMillis,
+      ...{ skewMillis: reached.skewMillis, trouble: reached.trouble },
+      snapshots: options.snapshots ?? reached.snapshots,
+      keys: new KeyKeeper({ files, chain, revision, secret: options.secret, report }),
       history: () => reached.history() ?? capabilities.history,
       close: async () => {
         await reached.close();
@@ -128,10 +159,8 @@ export const singleCopyText =
 
 function singleText(folder: string): string {
   return (
-    `${folder} holds the databases of a single machine, which are not in the cluster. Start with ` +
-    'an empty data folder (--data-dir). To bring the databases along, start this folder alone, ' +
-    'and save their rows (reducerdb export); then publish their modules to the cluster, and load ' +
-    'the rows there (reducerdb import).'
+    `${folder} holds the databases of a single machine, which are not in the cluster. Bring them ` +
+    'along with --import, or start with an empty data folder (--data-dir).'
   );
 }
 
@@ -155,22 +184,8 @@ async function clusterOf(
   );
 }
 
-/** Hosts with different leases would each judge the others by another measure. */
-async function agree(boxes: SealedBoxes, leaseMillis: number): Promise<void> {
-  const own = JSON.stringify({ leaseMillis });
-  const found = await boxes.get(settingsBox, Buffer.from(own));
-  const { leaseMillis: theirs } = JSON.parse(Buffer.from(found).toString('utf8')) as {
-    readonly leaseMillis: number;
-  };
-  if (theirs === leaseMillis) return;
-  throw new ClusterError(
-    `--cluster-lease-millis is ${leaseMillis} ms here, and the cluster began with ${theirs} ms. ` +
-      'It must be the same on all hosts.',
-  );
-}
-
+const engineItself = 'the engine';
 const clusterBox = 'cluster';
-const settingsBox = 'settings';
 
 /** Refuses lengths and characters that a name or an address of a host cannot have. */
 export function checkHostFacts({ name, address }: Pick<HostRow, 'name' | 'address'>): void {
@@ -186,9 +201,9 @@ export function checkHostFacts({ name, address }: Pick<HostRow, 'name' | 'addres
   }
 }
 
-/** Reaches PostgreSQL over a thread; see `engine-thread.ts`. */
-export function postgresReach(
-  place: PostgresPlace,
+/** Reaches an engine over a thread; see `engine-thread.ts`. */
+export function engineReach(
+  place: EnginePlace,
   gatherMillis: number,
   report: Report,
 ): JoinOptions['reach'] {
@@ -196,8 +211,11 @@ export function postgresReach(
     const thread = await EngineThread.start({ place, history, gatherMillis, onHistory, report });
     return {
       engine: thread.engine,
+      // In a bucket they need a prefix of their own: the operator names it.
+      ...(place.kind === 'postgres' && { snapshots: thread.engine.parts }),
       history: () => thread.history,
       skewMillis: () => thread.engine.skewMillis(Date.now),
+      trouble: () => thread.engine.trouble(),
       close: () => thread.close(),
     };
   };

@@ -2,8 +2,13 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request as ask } from 'node:https';
 import type { Duplex, Readable } from 'node:stream';
 import { limits } from '../limits.ts';
+import type { BootId } from '../shared-log/host-ids.ts';
+import { isLinkAddress } from '../shared-log/link-address.ts';
+import { bigintToHex } from '../values/hex.ts';
+import { ClusterError } from './cluster-error.ts';
 import { type LeaderHint, leaderAddressHeader, termHeader } from './leader-hint.ts';
-import { bootHeader, ownPath } from './link-server.ts';
+import { encodeLineAsk, type LineAsk, lineHeader } from './line-name.ts';
+import { bootHeader, holdPath, linePath, ownPath, streamPath } from './link-server.ts';
 import type { LinkIdentity } from './link-tls.ts';
 import { encodeForwarded, type ForwardedHead, forwardHeader } from './settled-caller.ts';
 
@@ -43,6 +48,22 @@ export interface NotDone {
 export interface HostAsk {
   readonly body?: Uint8Array;
   readonly millisMax?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Bytes both ways between two hosts, for as long as both are there. */
+export interface LinkStream {
+  onPiece: (piece: Buffer) => void;
+  /** Called once, when the other end, or the way to it, is gone. */
+  onEnd: () => void;
+  write(bytes: Buffer): void;
+  close(): void;
+}
+
+/** `header`: what the other end has answered. */
+export interface OpenedLine {
+  readonly stream: LinkStream;
+  readonly header: unknown;
 }
 
 export type UpgradeAnswer =
@@ -52,12 +73,20 @@ export type UpgradeAnswer =
 /** What one ping says. */
 export type Ping = { readonly kind: 'boot'; readonly boot: string } | { readonly kind: 'refused' };
 
+/** Nothing of a question has left this host: the other one is not there. */
+export class UnsentError extends ClusterError {}
+
+/** The other host is of an earlier version, which knows no such path. */
+export class UnknownPathError extends ClusterError {}
+
 /** Connections with other hosts, kept alive. */
 export class LinkClient {
   readonly #agent: Agent;
   /** For what hosts ask each other, so that it never waits behind requests of clients. */
   readonly #asking: Agent;
   readonly #underWay = { requests: 0, streams: 0 };
+  /** When each address has answered last. */
+  readonly #answeredAt = new Map<string, number>();
 
   constructor(identity: LinkIdentity) {
     const options = {
@@ -83,7 +112,10 @@ export class LinkClient {
     return this.#send(address, request, first);
   }
 
-  /** Asks another host for what it answers below `ownPath`. Rejects if it does not. */
+  /**
+   * Asks another host for what it answers below `ownPath`. Rejects if it does not; with
+   * `UnsentError` if nothing was asked.
+   */
   async askHost(address: string, path: string, question: HostAsk = {}): Promise<unknown> {
     const { status, text } = await this.#ask(address, path, question);
     if (status !== 200) throw new Error(`${address} answered ${status}`);
@@ -96,9 +128,39 @@ export class LinkClient {
       const { boot } = await this.#ask(address, 'ping');
       return { kind: 'boot', boot };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return { kind: 'refused' };
+      const { cause } = error as { readonly cause?: unknown };
+      if ((cause as NodeJS.ErrnoException)?.code === 'ECONNREFUSED') return { kind: 'refused' };
       throw error;
     }
+  }
+
+  /**
+   * Keeps a question open that another host does not answer; resolves to true when that process, or
+   * the way to it, has ended, and to false when it was answered or given up.
+   */
+  async untilBroken(address: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#ask(address, holdPath, { millisMax: 2 * limits.linkHoldMillis, signal });
+      return false;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+    }
+  }
+
+  /**
+   * Opens a stream of entries from the process `boot` at an address: see `stream-frames.ts`.
+   * Rejects if there is none.
+   */
+  async stream(address: string, boot: BootId): Promise<LinkStream> {
+    return (await this.#stream(address, boot, streamPath, {})).stream;
+  }
+
+  /** Opens a line to the process `boot`, or goes on with one. Rejects if it takes none. */
+  async line(address: string, boot: BootId, ask: LineAsk): Promise<OpenedLine> {
+    const opened = await this.#stream(address, boot, linePath, {
+      [lineHeader]: encodeLineAsk(ask),
+    });
+    return { stream: opened.stream, header: opened.answer.headers[lineHeader] };
   }
 
   close(): void {
@@ -106,16 +168,45 @@ export class LinkClient {
     this.#asking.destroy();
   }
 
+  #stream(
+    address: string,
+    boot: BootId,
+    path: string,
+    own: Readonly<Record<string, string>>,
+  ): Promise<{ readonly stream: LinkStream; readonly answer: IncomingMessage }> {
+    return new Promise((resolve, reject) => {
+      const place = { ...placeOf(address), path: ownPath + path, method: 'POST' };
+      const headers = { 'transfer-encoding': 'chunked', ...own };
+      const asked = ask({ ...place, agent: this.#asking, headers });
+      const late = setTimeout(() => asked.destroy(), limits.linkAnswerMillisMax);
+      asked.once('close', () => clearTimeout(late));
+      asked.on('error', reject);
+      asked.once('response', (answer) => {
+        clearTimeout(late);
+        const isRight = answer.headers[bootHeader] === bigintToHex(boot, 32);
+        if (answer.statusCode === 200 && isRight)
+          return resolve({ stream: linkStreamOf(asked, answer), answer });
+        const text = `${address} streams nothing: ${answer.statusCode}`;
+        reject(isRight && answer.statusCode === 404 ? new UnknownPathError(text) : new Error(text));
+        asked.destroy();
+      });
+      asked.flushHeaders();
+    });
+  }
+
   #ask(
     address: string,
     path: string,
-    { body, millisMax = limits.linkAnswerMillisMax }: HostAsk = {},
+    { body, millisMax = limits.linkAnswerMillisMax, signal: given }: HostAsk = {},
   ): Promise<{ readonly status: number; readonly text: string; readonly boot: string }> {
     return new Promise((resolve, reject) => {
-      const signal = AbortSignal.timeout(millisMax);
+      const late = AbortSignal.timeout(millisMax);
+      const signal = given === undefined ? late : AbortSignal.any([given, late]);
       const method = body === undefined ? 'GET' : 'POST';
       const place = { ...placeOf(address), path: ownPath + path, method };
-      const options = { ...place, agent: this.#asking, signal };
+      const headers = body === undefined ? {} : { ...bodyHeaders(body), expect: '100-continue' };
+      const options = { ...place, agent: this.#asking, signal, headers };
+      let isSent = false;
       const asked = ask(options, (answer) => {
         const chunks: Buffer[] = [];
         let bytes = 0;
@@ -132,8 +223,17 @@ export class LinkClient {
           resolve({ status: answer.statusCode ?? 0, text, boot });
         });
       });
-      asked.on('error', reject);
-      asked.end(body);
+      asked.on('error', (cause) => {
+        const text = `${address} was not asked: ${cause.message}`;
+        reject(isSent ? cause : new UnsentError(text, { cause }));
+      });
+      const send = (): void => {
+        isSent = true;
+        asked.end(body);
+      };
+      // Who has not asked for what is to be changed has not begun.
+      if (body !== undefined) asked.once('continue', send).flushHeaders();
+      else whenAlive(asked, send);
     });
   }
 
@@ -142,24 +242,21 @@ export class LinkClient {
     const isStreamed = body !== undefined && !(body instanceof Uint8Array);
     const leave = this.#enter(isStreamed);
     if (leave === undefined) return Promise.resolve({ kind: 'overloaded' });
+    const isAsked = isStreamed || (hasBytes(body) && first === undefined && this.#isQuiet(address));
     return new Promise((resolve) => {
-      let isSent = false;
-      let isBodySent = false;
+      let isBegun = false;
       const options = { ...placeOf(address), agent: this.#agent, method, path, signal };
-      const headers = headersOf(request, first !== undefined);
-      const asked = ask({ ...options, setHost: false, headers, ...answerBounds });
+      const headers = headersOf(request, { isUpgrade: first !== undefined, isAsked });
+      let asked: ClientRequest;
+      try {
+        asked = ask({ ...options, setHost: false, headers, ...answerBounds });
+      } catch {
+        // No request can be made of that: nothing has left.
+        leave();
+        return resolve(notDone);
+      }
       asked.once('close', leave);
-      asked.once('socket', (socket) => {
-        const sent = (): void => {
-          isSent = true;
-        };
-        // On a new connection nothing leaves before the other end has proved who it is.
-        if (asked.reusedSocket) sent();
-        else socket.once('secureConnect', sent);
-      });
-      // A host that has not asked for the body has not begun.
-      const isBegun = (): boolean => (isStreamed ? isBodySent : isSent);
-      asked.once('error', () => resolve(isBegun() ? { kind: 'unknown' } : notDone));
+      asked.once('error', () => resolve(isBegun ? { kind: 'unknown' } : notDone));
       asked.once('upgrade', (answer: IncomingMessage, stream: Duplex, ahead: Buffer) => {
         if (first === undefined) {
           stream.destroy();
@@ -170,20 +267,35 @@ export class LinkClient {
         resolve({ kind: 'upgraded', answer, stream });
       });
       asked.once('response', (answer) => {
-        if (isStreamed) answer.once('end', () => forgetRest(body, asked));
-        resolve(answerOf(answer, isBodySent));
+        this.#answered(address);
+        if (isAsked) answer.once('end', () => forgetRest(body, asked));
+        resolve(answerOf(answer, isStreamed && isBegun));
       });
-      if (!isStreamed) {
-        asked.end(body);
-        return;
-      }
-      asked.once('continue', () => {
-        isBodySent = true;
-        body.once('error', () => asked.destroy()).once('aborted', () => asked.destroy());
-        body.pipe(asked);
-      });
-      asked.flushHeaders();
+      const send = (): void => {
+        isBegun = true;
+        if (isStreamed) {
+          body.once('error', () => asked.destroy()).once('aborted', () => asked.destroy());
+          body.pipe(asked);
+        } else asked.end(body);
+      };
+      // A host that has not asked for the body has not begun.
+      if (isAsked) asked.once('continue', send).flushHeaders();
+      else whenAlive(asked, send);
     });
+  }
+
+  #answered(address: string): void {
+    if (this.#answeredAt.size > limits.clusterHostsMax) this.#answeredAt.clear();
+    this.#answeredAt.set(address, performance.now());
+  }
+
+  /**
+   * True if an address has not answered for a moment: the process there may have ended without
+   * this one having heard of it, so that it is asked first whether it takes a body.
+   */
+  #isQuiet(address: string): boolean {
+    const answeredAt = this.#answeredAt.get(address) ?? Number.NEGATIVE_INFINITY;
+    return performance.now() - answeredAt > limits.linkQuietMillis;
   }
 
   /**
@@ -204,10 +316,47 @@ export class LinkClient {
   }
 }
 
+function linkStreamOf(asked: ClientRequest, answer: IncomingMessage): LinkStream {
+  const stream: LinkStream = {
+    onPiece: () => undefined,
+    onEnd: () => undefined,
+    write: (bytes) => void asked.write(bytes),
+    close: () => void asked.destroy(),
+  };
+  answer.on('data', (piece: Buffer) => stream.onPiece(piece));
+  answer.on('error', () => stream.onEnd());
+  asked.on('error', () => stream.onEnd());
+  answer.once('close', () => stream.onEnd());
+  return stream;
+}
+
+/**
+ * Calls `send` when the connection of a request is known to live: a new one when the other end has
+ * proved who it is, a kept one after its end would have been noticed. Nothing has left before.
+ */
+function whenAlive(asked: ClientRequest, send: () => void): void {
+  const sendUnlessOver = (): void => {
+    if (!asked.destroyed && asked.socket?.destroyed !== true) send();
+  };
+  asked.once('socket', (socket) => {
+    if (!asked.reusedSocket) socket.once('secureConnect', sendUnlessOver);
+    // The second one runs after a poll for what has come meanwhile.
+    else setImmediate(() => setImmediate(sendUnlessOver));
+  });
+}
+
+function hasBytes(body: ForwardRequest['body']): boolean {
+  return body instanceof Uint8Array && body.length > 0;
+}
+
+function bodyHeaders({ length }: Uint8Array): { readonly 'content-length': number } {
+  return { 'content-length': length };
+}
+
 /** What was not sent when the answer has ended is not wanted; the connection is of no more use. */
-function forgetRest(body: Readable, asked: ClientRequest): void {
+function forgetRest(body: ForwardRequest['body'], asked: ClientRequest): void {
   if (asked.writableFinished) return;
-  body.unpipe(asked);
+  if (body !== undefined && !(body instanceof Uint8Array)) body.unpipe(asked);
   asked.destroy();
 }
 
@@ -230,7 +379,10 @@ function answerOf(answer: IncomingMessage, isBodySent: boolean): ForwardAnswer {
   return { kind: 'notDone', leader: leaderIn(answer), ...(isBodySent && { isSpent: true }) };
 }
 
-function headersOf({ rawHeaders, body, head }: ForwardRequest, isUpgrade: boolean): string[] {
+function headersOf(
+  { rawHeaders, body, head }: ForwardRequest,
+  { isUpgrade, isAsked }: { readonly isUpgrade: boolean; readonly isAsked: boolean },
+): string[] {
   const kept = rawHeaders.flatMap((name, at) => {
     const isName = at % 2 === 0;
     const isOwn = ownHeaders.test(name);
@@ -239,8 +391,8 @@ function headersOf({ rawHeaders, body, head }: ForwardRequest, isUpgrade: boolea
   });
   if (body instanceof Uint8Array) kept.push('content-length', String(body.length));
   if (isUpgrade) kept.push('connection', 'upgrade', 'upgrade', 'websocket');
+  if (isAsked) kept.push('expect', '100-continue');
   if (body !== undefined && !(body instanceof Uint8Array)) {
-    kept.push('expect', '100-continue');
     const hasLength = kept.some((name, at) => at % 2 === 0 && /^content-length$/i.test(name));
     if (!hasLength) kept.push('transfer-encoding', 'chunked');
   }
@@ -251,6 +403,7 @@ function leaderIn({ headers }: IncomingMessage): LeaderHint | undefined {
   const term = Number(headers[termHeader]);
   const address = headers[leaderAddressHeader];
   if (!Number.isSafeInteger(term) || typeof address !== 'string') return undefined;
+  if (!isLinkAddress(address)) return undefined;
   return { term, address };
 }
 

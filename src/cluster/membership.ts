@@ -1,5 +1,6 @@
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
+import { atMost } from '../node/at-most.ts';
 import type { Report } from '../node/report-line.ts';
 import type { Directory, HostRow, SeenHost } from '../shared-log/directory.ts';
 import type { Lead } from '../shared-log/entry-payloads.ts';
@@ -8,15 +9,20 @@ import { rankOf } from '../shared-log/leadership.ts';
 import type { LookAround } from '../shared-log/member.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { ClusterError } from './cluster-error.ts';
+import { versionGap } from './version-gap.ts';
 
 export interface MembershipOptions {
   readonly directory: Directory;
   readonly me: Omit<HostRow, 'state'>;
   readonly leaseMillis: number;
+  /** How often it beats, unless the lease is short; absent: as often as all but slow engines do. */
+  readonly beatMillis?: number | undefined;
   /** Milliseconds of a clock of this host that never goes back. */
   readonly now: () => number;
   /** How far this host's clock is ahead of the engine's, if that can be asked. */
   readonly skewMillis?: () => Promise<number>;
+  /** Whether a host has a copy of a database, and could lead it; absent: each has all. */
+  readonly mayHold?: (database: DatabaseIdentity, host: HostId) => boolean;
   /** Called once, when another process has taken this host's id: it must stop. */
   readonly onReplaced: (message: string) => void;
   /** Called after each beat that the engine has answered. */
@@ -34,6 +40,10 @@ export class Membership {
   readonly #options: MembershipOptions;
   readonly #beatMillis: number;
   readonly #refused = new Set<BootId>();
+  /** When this host has first heard of each process, as a host or as a leader. */
+  readonly #heardAt = new Map<BootId, number>();
+  /** Called when this host begins to drain, and when it takes databases again. */
+  readonly #drainListeners = new Set<(isDraining: boolean) => void>();
   #state: State = 'up';
   #hosts: readonly SeenHost[] = [];
   /** When the beat that brought `#hosts` was sent. */
@@ -48,7 +58,8 @@ export class Membership {
 
   private constructor(options: MembershipOptions) {
     this.#options = options;
-    this.#beatMillis = Math.min(limits.beatMillis, options.leaseMillis / 4);
+    const { beatMillis = limits.beatMillis, leaseMillis } = options;
+    this.#beatMillis = Math.min(beatMillis, leaseMillis / 4);
   }
 
   /**
@@ -60,6 +71,14 @@ export class Membership {
     const { directory, me } = options;
     // Nobody counts on a host in this state, so it can look first.
     const before = await directory.beat({ ...me, state: 'gone' });
+    const gap = versionGap(
+      me.version,
+      before.filter(({ host }) => host !== me.host),
+    );
+    if (gap !== undefined) {
+      await directory.forget(me.host);
+      throw new ClusterError(gap);
+    }
     const first = namesakes(before, me);
     // Two that come at the same moment do not see each other; then the lower id stays.
     const seen = first.length > 0 ? first : await membership.#appear();
@@ -111,19 +130,41 @@ export class Membership {
     return this.hosts.filter((host) => this.#lives(host));
   }
 
+  /** The newest format of entries that all hosts read, those included that are away. */
+  get formatRead(): number {
+    const newest = this.#options.me.formats[1];
+    return Math.min(newest, ...this.#hosts.map(({ formats }) => formats[1]));
+  }
+
   /** What `Member` asks before each look. */
   look(database: DatabaseIdentity, leader: Lead | undefined): LookAround {
     const row = leader === undefined ? undefined : this.hostOf(leader.host);
     const isOther = row !== undefined && row.boot !== leader?.boot;
     const isRefused = leader !== undefined && this.#refused.has(leader.boot);
+    // A process that has just begun to lead may not be in the beats that were answered before.
+    const isOld = isOther && leader !== undefined && !this.#isNewsOf(leader.boot);
     return {
       isEngineReached: this.isEngineReached,
-      beatAgeMillis: row?.ageMillis,
-      isGone: row?.state === 'gone' || isOther || isRefused,
+      beatAgeMillis: isOld ? 0 : row?.ageMillis,
+      isGone: (!isOld && (row?.state === 'gone' || isOther)) || isRefused,
       rank: this.#rank(database, leader),
       skewMillis: this.#skewMillis,
       isCandidate: this.#state === 'up',
     };
+  }
+
+  /** True if the beats were asked for after this host has heard of a leader. */
+  #isNewsOf(boot: BootId): boolean {
+    return this.#seenAt > this.#heardOf(boot, this.#options.now());
+  }
+
+  /** When this host has first heard of a process: now, if it never has. */
+  #heardOf(boot: BootId, now: number): number {
+    const heardAt = this.#heardAt.get(boot);
+    if (heardAt !== undefined) return heardAt;
+    if (this.#heardAt.size >= 4 * limits.clusterHostsMax) this.#heardAt.clear();
+    this.#heardAt.set(boot, now);
+    return now;
   }
 
   /** The connection with a host broke, and its address refuses others: that process has ended. */
@@ -131,10 +172,21 @@ export class Membership {
     this.#refused.add(boot);
   }
 
+  /** True if that process is known to have ended. */
+  hasEnded(boot: BootId): boolean {
+    return this.#refused.has(boot);
+  }
+
   /** From now on this host takes no leaders. */
   async drain(isDraining: boolean): Promise<void> {
     this.#state = isDraining ? 'draining' : 'up';
+    for (const tell of this.#drainListeners) tell(isDraining);
     await this.#beat();
+  }
+
+  /** Has `tell` called when this host begins to drain, and when it takes databases again. */
+  onDrain(tell: (isDraining: boolean) => void): void {
+    this.#drainListeners.add(tell);
   }
 
   /** Beats no more, and says nothing. */
@@ -148,9 +200,13 @@ export class Membership {
     if (this.#isEnded) return;
     this.#state = 'gone';
     this.stop();
-    await this.#beating;
     const { directory, me } = this.#options;
-    await directory.beat({ ...me, state: 'gone' }).catch(() => undefined);
+    const said = this.#beating.then(() => directory.beat({ ...me, state: 'gone' }));
+    // Without the engine's answer nobody hears of it; the lease tells them.
+    await atMost(
+      limits.stopWithoutEngineMillis,
+      said.catch(() => undefined),
+    );
   }
 
   async #appear(): Promise<readonly SeenHost[]> {
@@ -180,6 +236,7 @@ export class Membership {
     const mine = hosts.find(({ host }) => host === me.host);
     this.#hosts = hosts;
     this.#seenAt = sentAt;
+    for (const { boot } of hosts) this.#heardOf(boot, sentAt);
     this.#isLost = false;
     this.#forgetRefused();
     if (mine !== undefined && mine.boot !== me.boot) this.#replaced(mine);
@@ -227,7 +284,10 @@ export class Membership {
   /** How many living hosts go before this one for a database: the order differs by database. */
   #rank(database: DatabaseIdentity, leader: Lead | undefined): number {
     const low = BigInt.asUintN(128, database);
-    const others = this.living.filter(({ host, state }) => state === 'up' && host !== leader?.host);
+    const { mayHold = () => true } = this.#options;
+    const others = this.living.filter(
+      ({ host, state }) => state === 'up' && host !== leader?.host && mayHold(database, host),
+    );
     const candidate = (id: HostId) => ({
       ...{ id: id ^ low, isWarm: true, appliedOffset: 0, placement: 0 },
     });

@@ -3,6 +3,7 @@ import { spanCount } from '../database/time-counts.ts';
 import { clusterId, logName } from '../shared-log/log-name.ts';
 import type { AppendResult, SharedLog } from '../shared-log/shared-log.ts';
 import { databaseIdentity } from '../values/identity-roles.ts';
+import { LeadProofs } from './lead-proofs.ts';
 import { MeteredLog } from './metered-log.ts';
 
 const identity = databaseIdentity(0xabcn);
@@ -20,6 +21,7 @@ it('[replication 15.2, 15.3] counts appends, and says what came of those in doub
       },
     } as Partial<SharedLog> as SharedLog,
     now: () => now,
+    proofs: new LeadProofs(() => now),
     report: ({ level, message, about }) =>
       void lines.push(`${level} ${about?.database?.slice(-4)}: ${message}`),
   });
@@ -37,4 +39,24 @@ it('[replication 15.2, 15.3] counts appends, and says what came of those in doub
       '7 ms after 1 append without an answer',
   ]);
   expect(lines.filter((line) => line.startsWith('warn'))).toHaveLength(2);
+});
+
+it('[replication 15.3, 6.9] counts entries that the engine had lost, and got again', async () => {
+  const metered = new MeteredLog({
+    sharedLog: {
+      append: async (items) => items.map(({ seq }) => (seq === 9 ? 'unknown' : 'stored')),
+    } as Partial<SharedLog> as SharedLog,
+    now: () => 0,
+    proofs: new LeadProofs(() => 0),
+    report: () => undefined,
+  });
+  // One that was in doubt, and is sent again, was not lost.
+  for (const seq of [1, 2, 3, 9, 4]) {
+    await metered.append([{ log, seq, bytes: new Uint8Array(10) }]);
+  }
+  expect(metered.figures.restored).toBe(0);
+  for (const seq of [2, 3, 4, 5]) {
+    await metered.append([{ log, seq, bytes: new Uint8Array(10) }]);
+  }
+  expect(metered.figures.restored).toBe(3);
 });

@@ -1,19 +1,33 @@
 import { TimeCounts, type TimeFigures } from '../database/time-counts.ts';
 import type { Report } from '../node/report-line.ts';
-import type { LogName } from '../shared-log/log-name.ts';
-import type { AppendItem, AppendResult, SharedLog } from '../shared-log/shared-log.ts';
+import { databaseDigits, type LogName } from '../shared-log/log-name.ts';
+import type {
+  AppendItem,
+  AppendResult,
+  ConfirmItem,
+  ConfirmResult,
+  SharedLog,
+} from '../shared-log/shared-log.ts';
+import type { LeadProofs } from './lead-proofs.ts';
 
 /** The engine as the leaders of this host see it. */
 export interface AppendFigures {
   readonly times: TimeFigures;
   readonly bytes: number;
   readonly results: Readonly<Record<AppendResult, number>>;
+  /** Entries that were stored, and stored once more because the engine had lost them. */
+  readonly restored: number;
 }
 
 export interface MeteredLogOptions {
   readonly sharedLog: SharedLog;
   readonly now: () => number;
   readonly report: Report;
+  readonly proofs: LeadProofs;
+  /** Called when the engine has acknowledged a commit, with the time at which that was begun. */
+  readonly onAcknowledged?: (begunAt: number) => void;
+  /** Called after a log was removed, with what else there may be of it. */
+  readonly removed?: (log: LogName) => Promise<void> | undefined;
 }
 
 interface Doubt {
@@ -30,25 +44,42 @@ export class MeteredLog implements SharedLog {
   readonly #times = new TimeCounts();
   readonly #results = { stored: 0, passed: 0, unknown: 0 };
   readonly #doubts = new Map<LogName, Doubt>();
+  readonly #logs = new Map<string, LogName>();
+  /** The last entry of each log that was stored from here. */
+  readonly #lastStored = new Map<LogName, number>();
   #bytes = 0;
+  #restored = 0;
 
   constructor(options: MeteredLogOptions) {
     this.#options = options;
   }
 
   get figures(): AppendFigures {
-    return { times: this.#times.figures(), bytes: this.#bytes, results: { ...this.#results } };
+    const [times, bytes, restored] = [this.#times.figures(), this.#bytes, this.#restored];
+    return { times, bytes, restored, results: { ...this.#results } };
   }
 
   async append(items: readonly AppendItem[]): Promise<readonly AppendResult[]> {
     const { sharedLog, now } = this.#options;
     const begun = now();
+    const proved = this.#options.proofs.appending(items);
     const results = await sharedLog.append(items);
     const took = now() - begun;
-    items.forEach(({ log, bytes }, at) => {
-      this.#count(log, bytes.length, results[at] ?? 'unknown', took);
+    proved(results);
+    if (results.includes('stored')) this.#options.onAcknowledged?.(begun);
+    items.forEach(({ log, seq, bytes }, at) => {
+      const result = results[at] ?? 'unknown';
+      this.#count(log, bytes.length, result, took);
+      if (result === 'stored') this.#stored(log, seq);
     });
     return results;
+  }
+
+  /** An engine stores an entry once, unless it has lost it since. */
+  #stored(log: LogName, seq: number): void {
+    const last = this.#lastStored.get(log) ?? -1;
+    if (seq <= last) this.#restored += 1;
+    else this.#lastStored.set(log, seq);
   }
 
   #count(log: LogName, bytes: number, result: AppendResult, took: number): void {
@@ -68,7 +99,7 @@ export class MeteredLog implements SharedLog {
     this.#doubts.set(log, { since: this.#options.now(), count: 1 });
     const message =
       'the engine did not say what came of an append; it is looked for, and sent again';
-    this.#options.report({ level: 'warn', message, about: { database: databaseIn(log) } });
+    this.#options.report({ level: 'warn', message, about: { database: databaseDigits(log) } });
   }
 
   #resolved(log: LogName, { since, count }: Doubt, result: 'stored' | 'passed'): void {
@@ -77,10 +108,17 @@ export class MeteredLog implements SharedLog {
     const appends = count === 1 ? '1 append' : `${count} appends`;
     const came = result === 'stored' ? 'is stored' : 'was passed by an entry that is there';
     const message = `what was written ${came}, ${millis} ms after ${appends} without an answer`;
-    this.#options.report({ level: 'info', message, about: { database: databaseIn(log) } });
+    this.#options.report({ level: 'info', message, about: { database: databaseDigits(log) } });
+  }
+
+  /** The log of a database, by its identity as text, once it was read. */
+  logOf(database: string): LogName | undefined {
+    return this.#logs.get(database);
   }
 
   read(...given: Parameters<SharedLog['read']>): ReturnType<SharedLog['read']> {
+    const [log] = given;
+    this.#logs.set(databaseDigits(log), log);
     return this.#options.sharedLog.read(...given);
   }
 
@@ -88,8 +126,11 @@ export class MeteredLog implements SharedLog {
     return this.#options.sharedLog.wait(...given);
   }
 
-  confirm(...given: Parameters<SharedLog['confirm']>): ReturnType<SharedLog['confirm']> {
-    return this.#options.sharedLog.confirm(...given);
+  async confirm(items: readonly ConfirmItem[]): Promise<readonly ConfirmResult[]> {
+    const begun = this.#options.now();
+    const results = await this.#options.sharedLog.confirm(items);
+    if (results.some((result) => result !== 'unknown')) this.#options.onAcknowledged?.(begun);
+    return results;
   }
 
   truncate(...given: Parameters<SharedLog['truncate']>): ReturnType<SharedLog['truncate']> {
@@ -102,15 +143,13 @@ export class MeteredLog implements SharedLog {
 
   remove(log: LogName): Promise<void> {
     this.#doubts.delete(log);
-    return this.#options.sharedLog.remove(log);
+    this.#lastStored.delete(log);
+    this.#logs.delete(databaseDigits(log));
+    this.#options.proofs.removed(log);
+    return this.#options.sharedLog.remove(log).then(() => this.#options.removed?.(log));
   }
 
   capabilities(): ReturnType<SharedLog['capabilities']> {
     return this.#options.sharedLog.capabilities();
   }
-}
-
-/** The identity of the database whose log it is; see `logName`. */
-function databaseIn(log: LogName): string {
-  return log.slice(32, 96);
 }

@@ -2,23 +2,32 @@ import type { DatabaseRole } from '../host/replication/database-role.ts';
 import { limits } from '../limits.ts';
 import type { SeenHost } from '../shared-log/directory.ts';
 import type { HostId } from '../shared-log/host-ids.ts';
+import type { RepairOutcome } from '../shared-log/repair-log.ts';
 import { bigintFromHex, bigintToHex } from '../values/hex.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import { ClusterError } from './cluster-error.ts';
+import type { KeyKeeper } from './key-keeper.ts';
+import { KeyOrders } from './key-orders.ts';
 import type { LinkClient } from './link-client.ts';
 import type { Membership } from './membership.ts';
-import type { Moving } from './moving.ts';
+import type { Moving, NotGiven } from './moving.ts';
 import type { LeaderPlace } from './routing.ts';
 
 export interface OperationsOptions {
+  /** What this host shares of keys; absent: it shares none. */
+  readonly keys?: KeyKeeper | undefined;
   readonly me: HostId;
   readonly membership: Membership;
   readonly client: Pick<LinkClient, 'askHost'>;
   readonly moving: Moving;
   readonly placeOf: (database: DatabaseIdentity) => LeaderPlace;
+  /** Has a copy of a database for a while, so that this host can be given it. */
+  readonly takeUp: (database: DatabaseIdentity) => void;
   /** This host's part in each database. */
   readonly ownCopies: () => readonly Copy[];
   readonly forget: (host: HostId) => Promise<void>;
+  /** Has the log of a database be what this host has of it; absent: it has no databases. */
+  readonly repair?: ((database: DatabaseIdentity) => Promise<RepairOutcome>) | undefined;
 }
 
 /** A host's part in a database. */
@@ -29,9 +38,17 @@ export interface Copy {
   /** Last commit that it has, and the last one known to be acknowledged. */
   readonly offset: number;
   readonly acknowledged: number;
+  /** False if both say nothing: it could not read it since it started. */
+  readonly isKnown: boolean;
   readonly isAtEnd: boolean;
+  /** True if its program is loaded; `fault`: why it cannot be. */
+  readonly isWarm: boolean;
+  readonly fault: string | undefined;
   /** Time since it had all that the engine showed; absent: never. */
   readonly ageMillis: number | undefined;
+  /** What it takes of memory, and of the leader how long it was in turns. */
+  readonly bytes: number;
+  readonly turnMillis: number;
 }
 
 /** What an operator asked for cannot be done; the message says why. Nothing was done. */
@@ -47,56 +64,107 @@ export class NotPossibleError extends ClusterError {
 /** What operators do with hosts, from whichever host they ask. */
 export class Operations {
   readonly #options: OperationsOptions;
+  /** Rotation of keys; `undefined`: this host shares none. */
+  readonly keys: KeyOrders | undefined;
 
   constructor(options: OperationsOptions) {
     this.#options = options;
+    const { keys: keeper, ...rest } = options;
+    this.keys = keeper && new KeyOrders({ ...rest, keeper });
   }
 
   /** Has a database led by the host with this name. Rejects with `NotPossibleError`. */
   async move(database: DatabaseIdentity, name: string): Promise<void> {
-    const { placeOf } = this.#options;
     const to = this.#hostNamed(name);
     this.#requireLiving(to);
-    const place = placeOf(database);
-    if (place.kind === 'unknown') {
+    const leader = await this.#leaderOf(database);
+    if (leader === undefined) {
       throw new NotPossibleError('notNow', 'Nobody leads this database now; try again in a moment');
     }
-    if (place.kind === 'here') await this.#moveFromHere(database, to.host);
-    else if (place.address !== to.address) {
+    if (leader === to.address) return;
+    // It may have no copy yet; while it fetches one, the leader says so.
+    await this.#prepare(to, database);
+    if (leader === 'here') await this.#moveFromHere(database, to.host);
+    else {
       const path = `move/${bigintToHex(database, 64)}/${bigintToHex(to.host, 32)}`;
-      await this.#order(place.address, path);
+      await this.#order(leader, path);
     }
   }
 
-  /** Has a host give away what it leads, and take no more; or take databases again. */
-  async drain(name: string, isDraining: boolean): Promise<void> {
+  /** The address of the host that leads a database; one without a copy asks those that have one. */
+  async #leaderOf(database: DatabaseIdentity): Promise<string | undefined> {
+    const { placeOf, membership, me } = this.#options;
+    const place = placeOf(database);
+    if (place.kind !== 'unknown') return place.kind === 'here' ? 'here' : place.address;
+    const led = [...(await this.copies())].flatMap(([host, copies]) => {
+      const copy = copies.find((one) => one.database === database && one.kind === 'leader');
+      return copy === undefined ? [] : [{ host, term: copy.term }];
+    });
+    const [first] = led.sort((one, other) => other.term - one.term);
+    if (first === undefined) return undefined;
+    return first.host === me ? 'here' : membership.hostOf(first.host)?.address;
+  }
+
+  async #prepare({ host, address }: SeenHost, database: DatabaseIdentity): Promise<void> {
+    const { me, takeUp, client } = this.#options;
+    if (host === me) takeUp(database);
+    else await client.askHost(address, `take/${bigintToHex(database, 64)}`).catch(() => undefined);
+  }
+
+  /**
+   * Has a host give away what it leads, and take no more; or take databases again. Returns what
+   * nobody takes.
+   */
+  async drain(name: string, isDraining: boolean): Promise<readonly NotGiven[]> {
     const to = this.#hostNamed(name);
     this.#requireLiving(to);
-    if (to.host === this.#options.me) await this.#drainHere(isDraining);
-    else await this.#order(to.address, isDraining ? 'drain' : 'undrain');
+    if (to.host === this.#options.me) return this.#drainHere(isDraining);
+    return leftIn(await this.#order(to.address, isDraining ? 'drain' : 'undrain'));
   }
 
   /** Removes a host that is gone from the list. */
   async forget(name: string): Promise<void> {
     const { membership, forget } = this.#options;
-    const { host, ageMillis, state } = this.#hostNamed(name);
+    const { host, boot, ageMillis, state } = this.#hostNamed(name);
     const isLiving = membership.living.some((one) => one.host === host);
-    if (isLiving || (state !== 'gone' && ageMillis < limits.nameHeldMillis)) {
-      const seen = `${(ageMillis / 1_000).toFixed(1)} s ago`;
+    const seen = `${(ageMillis / 1_000).toFixed(1)} s ago`;
+    if (isLiving) {
       throw new NotPossibleError('notNow', `${name} is there (seen ${seen}): stop it first`);
+    }
+    const leftMillis = limits.nameHeldMillis - ageMillis;
+    if (state !== 'gone' && !membership.hasEnded(boot) && leftMillis > 0) {
+      const seconds = Math.ceil(leftMillis / 1_000);
+      const text = `${name} was there a moment ago (seen ${seen}) and may only be paused: wait`;
+      throw new NotPossibleError('notNow', `${text} ${seconds} s, then try again`);
     }
     await forget(host);
   }
 
-  /** The part of each host that answers in each database. */
+  /** Has the shared log of a database be what the host with this name has of it. */
+  async repair(database: DatabaseIdentity, name: string): Promise<RepairOutcome> {
+    const from = this.#hostNamed(name);
+    this.#requireLiving(from);
+    if (from.host === this.#options.me) return this.#repairHere(database);
+    const path = `repair/${bigintToHex(database, 64)}`;
+    return (await this.#order(from.address, path, limits.repairMillisMax)) as RepairOutcome;
+  }
+
+  #repairHere(database: DatabaseIdentity): Promise<RepairOutcome> {
+    const { repair } = this.#options;
+    if (repair === undefined) throw new NotPossibleError('notNow', 'This host still starts');
+    return repair(database);
+  }
+
+  /** The part of each host that answers in each database; one that does not is left out. */
   async copies(): Promise<ReadonlyMap<HostId, readonly Copy[]>> {
     const { me, membership, client, ownCopies } = this.#options;
-    const others = membership.living.filter(({ host }) => host !== me);
-    const asked = others.slice(0, limits.clusterHostsMax).map(async ({ host, address }) => {
-      const answer = await client.askHost(address, 'copies').catch(() => undefined);
-      return [host, copiesIn(answer)] as const;
+    const living = membership.living.filter(({ host }) => host !== me);
+    const asked = living.slice(0, limits.clusterHostsMax).map(async ({ host, address }) => {
+      return [host, copiesIn(await client.askHost(address, 'copies'))] as const;
     });
-    return new Map([[me, ownCopies()], ...(await Promise.all(asked))]);
+    const answers = await Promise.allSettled(asked);
+    const others = answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    return new Map([[me, ownCopies()], ...others]);
   }
 
   /** What another host asks of this one; `undefined`: nothing that is known here. */
@@ -107,22 +175,38 @@ export class Operations {
         return this.#options.ownCopies().map(shown);
       case 'drain':
       case 'undrain':
-        return this.#told(() => this.#drainHere(order === 'drain'));
+        return this.#told(async () => {
+          const left = await this.#drainHere(order === 'drain');
+          return left.map((one) => ({ ...one, database: bigintToHex(one.database, 64) }));
+        });
+      case 'take': {
+        const identity = bigintFromHex(database, 64);
+        if (identity === undefined) return undefined;
+        this.#options.takeUp(databaseIdentity(identity));
+        return {};
+      }
       case 'move': {
         const [identity, to] = [bigintFromHex(database, 64), bigintFromHex(host, 32)];
         if (identity === undefined || to === undefined) return undefined;
-        return this.#told(() => this.#moveFromHere(databaseIdentity(identity), to as HostId));
+        return this.#told(async () => {
+          await this.#moveFromHere(databaseIdentity(identity), to as HostId);
+          return [];
+        });
+      }
+      case 'repair': {
+        const identity = bigintFromHex(database, 64);
+        if (identity === undefined) return undefined;
+        return this.#repairHere(databaseIdentity(identity)).catch(faultOf);
       }
       default:
-        return undefined;
+        return this.#options.keys?.answer(path);
     }
   }
 
-  async #drainHere(isDraining: boolean): Promise<void> {
+  async #drainHere(isDraining: boolean): Promise<readonly NotGiven[]> {
     const { membership, moving } = this.#options;
     await membership.drain(isDraining);
-    // Who asked need not wait: how many are left is in the list of hosts.
-    if (isDraining) void moving.moveAll(AbortSignal.timeout(limits.drainMillisMax));
+    return isDraining ? moving.moveAll(AbortSignal.timeout(limits.drainMillisMax)) : [];
   }
 
   async #moveFromHere(database: DatabaseIdentity, to: HostId): Promise<void> {
@@ -131,7 +215,7 @@ export class Operations {
     const host = membership.hostOf(to);
     if (host === undefined) throw new NotPossibleError('noSuchHost', 'There is no such host');
     try {
-      await moving.move(database, host);
+      await moving.move(database, host, 'operator');
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       throw new NotPossibleError('notNow', error.message);
@@ -139,10 +223,14 @@ export class Operations {
   }
 
   /** Gives another host an order, and what it says of it. */
-  async #order(address: string, path: string): Promise<void> {
+  async #order(
+    address: string,
+    path: string,
+    millisMax: number = limits.hostOrderMillisMax,
+  ): Promise<object> {
     let answer: unknown;
     try {
-      answer = await this.#options.client.askHost(address, path);
+      answer = await this.#options.client.askHost(address, path, { millisMax });
     } catch (error) {
       const cause = (error as Error).message;
       const message = `${address} does not answer, and may have done it: ${cause}`;
@@ -150,14 +238,14 @@ export class Operations {
     }
     const { fault } = answer as { readonly fault?: unknown };
     if (typeof fault === 'string') throw new NotPossibleError('notNow', fault);
+    return answer as object;
   }
 
-  async #told(work: () => Promise<void>): Promise<{ readonly fault?: string }> {
+  async #told(work: () => Promise<readonly object[]>): Promise<object> {
     try {
-      await work();
-      return {};
+      return { left: await work() };
     } catch (error) {
-      return { fault: error instanceof Error ? error.message : 'it could not be done' };
+      return faultOf(error);
     }
   }
 
@@ -179,6 +267,24 @@ export class Operations {
   }
 }
 
+function amountIn(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? value : 0;
+}
+
+function faultOf(error: unknown): { readonly fault: string } {
+  return { fault: error instanceof Error ? error.message : 'it could not be done' };
+}
+
+/** What another host could not give away. */
+function leftIn(answer: { readonly left?: unknown }): readonly NotGiven[] {
+  if (!Array.isArray(answer.left)) return [];
+  return answer.left.flatMap(({ database, reason }: Readonly<Record<string, unknown>>) => {
+    const identity = bigintFromHex(String(database), 64);
+    if (identity === undefined) return [];
+    return [{ database: databaseIdentity(identity), reason: String(reason) }];
+  });
+}
+
 function shown({ database, ageMillis, ...rest }: Copy): object {
   return { ...rest, database: bigintToHex(database, 64), ageMillis: ageMillis ?? null };
 }
@@ -187,10 +293,10 @@ const kinds: readonly unknown[] = ['opening', 'follower', 'leader', 'broken'];
 
 /** Another version may say more, or something else. */
 function copiesIn(answer: unknown): readonly Copy[] {
-  if (!Array.isArray(answer)) return [];
+  if (!Array.isArray(answer)) throw new Error('these are no copies');
   return answer.flatMap((one: Readonly<Record<string, unknown>>) => {
     const identity = bigintFromHex(String(one.database), 64);
-    const { kind, term, offset, acknowledged, isAtEnd, ageMillis } = one;
+    const { kind, term, offset, acknowledged, ageMillis } = one;
     const areCounts = [term, offset, acknowledged].every(Number.isSafeInteger);
     if (identity === undefined || !kinds.includes(kind) || !areCounts) return [];
     return [
@@ -198,8 +304,11 @@ function copiesIn(answer: unknown): readonly Copy[] {
         database: databaseIdentity(identity),
         kind: kind as Copy['kind'],
         ...{ term: Number(term), offset: Number(offset), acknowledged: Number(acknowledged) },
-        isAtEnd: isAtEnd === true,
+        isKnown: one.isKnown === true || kind === 'leader' || kind === 'follower',
+        ...{ isAtEnd: one.isAtEnd === true, isWarm: one.isWarm === true },
+        fault: typeof one.fault === 'string' ? one.fault : undefined,
         ageMillis: typeof ageMillis === 'number' ? ageMillis : undefined,
+        ...{ bytes: amountIn(one.bytes), turnMillis: amountIn(one.turnMillis) },
       },
     ];
   });

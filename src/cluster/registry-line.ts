@@ -1,6 +1,7 @@
 import type { ReplicationControl } from '../host/databases/replication-control.ts';
 import type { RegistryAnswer, RegistryChange } from '../host/replication/registry-change.ts';
 import { limits } from '../limits.ts';
+import { UnsentError } from './link-client.ts';
 
 export interface RegistryLineOptions {
   /** Asks another host for what it answers below a path; rejects if it does not. */
@@ -39,7 +40,7 @@ export class RegistryLine {
     try {
       return answerIn(await this.#options.ask(address, 'registry', { body, millisMax }));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return { kind: 'notLeader' };
+      if (error instanceof UnsentError) return { kind: 'notLeader' };
       throw error;
     }
   }
@@ -96,6 +97,7 @@ function answerIn(answer: unknown): RegistryAnswer {
 const refusedCodes = [
   'database.full',
   'database.lost',
+  'database.noEngine',
   'database.opening',
   'database.overloaded',
   'database.stopped',

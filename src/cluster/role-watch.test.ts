@@ -20,8 +20,8 @@ const end = { position: 0, chain: 0n, offset: 3 };
 
 function following(term: number, leader = bert): FollowerRole {
   return {
-    ...{ kind: 'follower', term, leader, isLedElsewhere: true, isAtEnd: true, end },
-    settledOffset: 3,
+    ...{ kind: 'follower', term, leader, isLedElsewhere: true, isAtEnd: true, seq: 9, end },
+    ...{ settledOffset: 3, isWarm: true },
   };
 }
 
@@ -35,8 +35,16 @@ describe('the roles of a host', () => {
     lines = [];
     const report = ({ level, message }: { level: string; message: string }) =>
       void lines.push(`${level}: ${message}`);
-    watch = new RoleWatch({ now: () => now, leaseMillis: 2_000, report });
+    watch = new RoleWatch({ now: () => now, leaseMillis: 2_000, report, me: hostId(1n) });
     watch.changed(shop, following(4));
+  });
+
+  it('[replication 9.2] knows how a broken copy followed last, until it leads', () => {
+    watch.changed(shop, { kind: 'broken', reason: 'the disk failed' });
+    expect(watch.followedOf(shop)).toEqual(following(4));
+    watch.changed(shop, { kind: 'leader', term: 5 });
+    watch.changed(shop, { kind: 'broken', reason: 'the disk failed' });
+    expect(watch.followedOf(shop)).toBeUndefined();
   });
 
   it.each([
@@ -72,10 +80,18 @@ describe('the roles of a host', () => {
     expect(watch.figures.takeovers).toMatchObject({ silent: 0, 'handed-over': 1 });
   });
 
-  it('[replication 15.2] a term that was given away is no term that was lost', () => {
+  it('[replication 15.2] who is given a database reads that before it leads', () => {
+    watch.changed(shop, { ...following(5), isLedElsewhere: false });
     watch.changed(shop, { kind: 'leader', term: 5 });
-    watch.gaveAway(shop, 'bert');
+    expect(lines).toEqual(['info: a database is led here in term 5, handed over by bert']);
     watch.changed(shop, { kind: 'opening' });
+    watch.changed(shop, { kind: 'leader', term: 6 });
+    expect(lines.at(-1)).toBe('info: a database is led here in term 6');
+  });
+
+  it('[replication 15.2] a term that was given away is no term that was lost', async () => {
+    watch.changed(shop, { kind: 'leader', term: 5 });
+    await watch.givesAway(shop, bert, async () => watch.changed(shop, following(6)));
     watch.changed(shop, following(6));
     watch.changed(shop, { kind: 'leader', term: 7 });
     watch.changed(shop, following(8));
@@ -86,6 +102,19 @@ describe('the roles of a host', () => {
         'acknowledged has failed as database.lost',
     ]);
     expect(watch.figures).toMatchObject({ handedOver: 1, deposed: 1 });
+  });
+
+  it('[replication 15.2] who leads again after a restart has taken over from nobody', () => {
+    const before = { ...bert, host: hostId(1n), boot: bootId(10n) };
+    watch.changed(shop, following(4, before));
+    watch.looked(shop, before, { ...fine, isGone: true });
+    now += 40;
+    watch.changed(shop, { kind: 'leader', term: 5 });
+    expect(lines).toEqual([
+      'info: a database is led here in term 5, as before this host was started again: 40 ms ' +
+        'until it serves',
+    ]);
+    expect(watch.figures.takeovers).toMatchObject({ ended: 0, 'handed-over': 0 });
   });
 
   it('[replication 15.2] an actor that is replaced within a term says nothing', () => {
@@ -99,6 +128,15 @@ describe('the roles of a host', () => {
     expect(watch.figures.deposed).toBe(0);
   });
 
+  it('[replication 6.6, 6.12, 15] counts what copies have set aside, over their actors', () => {
+    const aside = (commits: number, refetchedBytes: number) => ({ commits, refetchedBytes });
+    watch.changed(shop, { ...following(4), aside: aside(2, 0) });
+    watch.changed(shop, { ...following(4), aside: aside(3, 4_096) });
+    watch.changed(shop, { kind: 'opening' });
+    watch.changed(shop, { ...following(5), aside: aside(1, 0) });
+    expect(watch.figures).toMatchObject({ deposedCommits: 4, refetchedBytes: 4_096 });
+  });
+
   it('[replication 15.1] the age of a copy is since it had all', () => {
     now += 300;
     expect(watch.ageMillisOf(shop)).toBe(300);
@@ -107,5 +145,15 @@ describe('the roles of a host', () => {
     watch.changed(shop, following(4));
     expect(watch.ageMillisOf(shop)).toBe(0);
     expect(watch.ageMillisOf(databaseIdentity(8n))).toBeUndefined();
+  });
+
+  it('[replication 15.1] a host that has just led has all, until it hears of more', () => {
+    watch.changed(shop, { kind: 'leader', term: 5 });
+    now += 5_000;
+    watch.changed(shop, { ...following(6), isAtEnd: false });
+    expect(watch.ageMillisOf(shop)).toBe(0);
+    now += 20;
+    watch.changed(shop, { ...following(6), isAtEnd: false });
+    expect(watch.ageMillisOf(shop)).toBe(20);
   });
 });

@@ -1,7 +1,9 @@
 import { TimeCounts, type TimeFigures } from '../database/time-counts.ts';
 import type { DatabaseRole, FollowerRole } from '../host/replication/database-role.ts';
+import type { AsideCounts } from '../log/set-aside.ts';
 import type { Report } from '../node/report-line.ts';
 import type { Lead } from '../shared-log/entry-payloads.ts';
+import type { HostId } from '../shared-log/host-ids.ts';
 import type { LookAround } from '../shared-log/member.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
@@ -16,11 +18,16 @@ export interface RoleFigures {
   readonly takeoverTimes: TimeFigures;
   readonly handedOver: number;
   readonly deposed: number;
+  /** Commits that this host had, and that were never acknowledged. */
+  readonly deposedCommits: number;
+  /** Bytes of local logs that could not be read, and came again from the shared ones. */
+  readonly refetchedBytes: number;
 }
 
 export interface RoleWatchOptions {
   readonly now: () => number;
   readonly leaseMillis: number;
+  readonly me: HostId;
   readonly report: Report;
 }
 
@@ -38,7 +45,15 @@ interface Watched {
   readonly freshAt: number | undefined;
   /** The term in which this host has led it and was not followed by another one, if any. */
   readonly ledTerm: number | undefined;
+  /** Who led it by the last entry that was read. */
+  readonly lead: LastLead | undefined;
+  /** What it was last while it followed; `undefined`: it did not since it led. */
+  readonly followed: FollowerRole | undefined;
+  /** What its actor has set aside, as it said last. */
+  readonly aside: AsideCounts | undefined;
 }
+
+export type LastLead = Pick<FollowerRole, 'term'> & { readonly leader: Lead };
 
 /**
  * What this host's part in each database is, and was: each change of a leader is one line in the
@@ -48,10 +63,16 @@ export class RoleWatch {
   readonly #options: RoleWatchOptions;
   readonly #watched = new Map<DatabaseIdentity, Watched>();
   readonly #losses = new Map<DatabaseIdentity, Loss>();
+  /** Hosts that databases are being given to. */
+  readonly #giving = new Map<DatabaseIdentity, HostId>();
+  /** When databases that are led here were given to this host by others. */
+  readonly #givenAt = new Map<DatabaseIdentity, number>();
   readonly #takeovers = { goodbye: 0, ended: 0, silent: 0, 'handed-over': 0 };
   readonly #takeoverTimes = new TimeCounts();
   #handedOver = 0;
   #deposed = 0;
+  #deposedCommits = 0;
+  #refetchedBytes = 0;
 
   constructor(options: RoleWatchOptions) {
     this.#options = options;
@@ -62,6 +83,7 @@ export class RoleWatch {
       takeovers: { ...this.#takeovers },
       takeoverTimes: this.#takeoverTimes.figures(),
       ...{ handedOver: this.#handedOver, deposed: this.#deposed },
+      ...{ deposedCommits: this.#deposedCommits, refetchedBytes: this.#refetchedBytes },
     };
   }
 
@@ -71,6 +93,21 @@ export class RoleWatch {
 
   roleOf(database: DatabaseIdentity): DatabaseRole | undefined {
     return this.#watched.get(database)?.role;
+  }
+
+  /** How a copy followed last, if it has not led since then. */
+  followedOf(database: DatabaseIdentity): FollowerRole | undefined {
+    return this.#watched.get(database)?.followed;
+  }
+
+  /** Who led a database by the last entry that this host has read, if that was another one. */
+  lastLeadOf(database: DatabaseIdentity): LastLead | undefined {
+    return this.#watched.get(database)?.lead;
+  }
+
+  /** When this host was given a database that it leads; `undefined`: it took it, or made it. */
+  givenAt(database: DatabaseIdentity): number | undefined {
+    return this.#givenAt.get(database);
   }
 
   /** Time since this host had everything that the engine showed; of a leader none. */
@@ -101,12 +138,26 @@ export class RoleWatch {
   changed(database: DatabaseIdentity, role: DatabaseRole): void {
     const before = this.#watched.get(database);
     const ledTerm = this.#ledTermAfter(database, role, before);
-    const isFresh = role.kind === 'leader' || (role.kind === 'follower' && role.isAtEnd);
+    // Who led until now had everything.
+    const hasLed = before?.role.kind === 'leader';
+    const isAtEnd = role.kind === 'follower' && role.isAtEnd;
+    const isFresh = role.kind === 'leader' || hasLed || isAtEnd;
     const freshAt = isFresh ? this.#options.now() : before?.freshAt;
-    this.#watched.set(database, { role, freshAt, ledTerm });
+    const lead = leadIn(role) ?? before?.lead;
+    const followed = followedIn(role, before?.followed);
+    const aside = role.kind === 'follower' ? role.aside : undefined;
+    this.#countAside(aside, before?.aside);
+    this.#watched.set(database, { role, freshAt, ledTerm, lead, followed, aside });
     if (role.kind === 'broken' && before?.role.kind !== 'broken') {
       this.#tell('error', `is not served here: ${role.reason}`, database);
     }
+  }
+
+  /** Another actor begins at 0. */
+  #countAside(aside: AsideCounts | undefined, before: AsideCounts | undefined): void {
+    if (aside === undefined) return;
+    this.#deposedCommits += aside.commits - (before?.commits ?? 0);
+    this.#refetchedBytes += aside.refetchedBytes - (before?.refetchedBytes ?? 0);
   }
 
   /** An actor that is replaced goes on in the term of the one before, or begins another one. */
@@ -117,12 +168,15 @@ export class RoleWatch {
   ): number | undefined {
     const ledTerm = before?.ledTerm;
     if (role.kind === 'leader') {
-      if (ledTerm !== role.term) this.#leads(database, role.term, before?.role);
+      if (ledTerm !== role.term) this.#leads(database, role.term, before);
       this.#losses.delete(database);
       return role.term;
     }
     const isSucceeded = role.kind === 'follower' && role.isLedElsewhere;
     if (ledTerm === undefined || !isSucceeded) return ledTerm;
+    // Who gives it away says that when it is done.
+    const isGiven = this.#giving.get(database) === role.leader?.host;
+    if (isGiven && role.term === ledTerm + 1) return ledTerm;
     this.#leadsNoMore(database, role, ledTerm);
     return undefined;
   }
@@ -131,10 +185,26 @@ export class RoleWatch {
   forget(database: DatabaseIdentity): void {
     this.#watched.delete(database);
     this.#losses.delete(database);
+    this.#givenAt.delete(database);
   }
 
-  /** This host has given a database away: that is in its shared log. */
-  gaveAway(database: DatabaseIdentity, to: string): void {
+  /** This host gives a database to another one, while `work` runs. */
+  async givesAway(
+    database: DatabaseIdentity,
+    { host, name }: Pick<Lead, 'host' | 'name'>,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    this.#giving.set(database, host);
+    try {
+      await work();
+      this.#gaveAway(database, name);
+    } finally {
+      this.#giving.delete(database);
+    }
+  }
+
+  /** That is in its shared log. */
+  #gaveAway(database: DatabaseIdentity, to: string): void {
     const before = this.#watched.get(database);
     const { ledTerm } = before ?? {};
     if (before === undefined || ledTerm === undefined) return;
@@ -143,10 +213,22 @@ export class RoleWatch {
     this.#tell('info', `is handed over to ${to}; this host led it in term ${ledTerm}`, database);
   }
 
-  #leads(database: DatabaseIdentity, term: number, was: DatabaseRole | undefined): void {
+  #leads(database: DatabaseIdentity, term: number, before: Watched | undefined): void {
     const loss = this.#losses.get(database);
-    const from = was?.kind === 'follower' && was.isLedElsewhere ? was.leader : undefined;
-    if (loss !== undefined) {
+    // The entry that gives it to this host may have been read, and told, before it leads.
+    const isNext = before !== undefined && leadIn(before.role) === undefined;
+    const last = before?.lead;
+    const from = isNext && last?.term !== term - 1 ? undefined : last?.leader;
+    this.#givenAt.delete(database);
+    if (loss?.leader.host === this.#options.me) {
+      const millis = Math.round(this.#options.now() - loss.at);
+      this.#tell(
+        'info',
+        `is led here in term ${term}, as before this host was started again: ${millis} ms until ` +
+          'it serves',
+        database,
+      );
+    } else if (loss !== undefined) {
       const millis = this.#options.now() - loss.at;
       this.#takeovers[loss.cause] += 1;
       this.#takeoverTimes.add(millis);
@@ -162,6 +244,7 @@ export class RoleWatch {
       );
     } else if (from !== undefined) {
       this.#takeovers['handed-over'] += 1;
+      this.#givenAt.set(database, this.#options.now());
       this.#tell('info', `is led here in term ${term}, handed over by ${from.name}`, database);
     } else this.#tell('info', `is led here in term ${term}`, database);
   }
@@ -182,9 +265,20 @@ export class RoleWatch {
   }
 }
 
+function leadIn(role: DatabaseRole): LastLead | undefined {
+  if (role.kind !== 'follower' || !role.isLedElsewhere) return undefined;
+  const { term, leader } = role;
+  return leader === undefined ? undefined : { term, leader };
+}
+
 const causeTexts: Readonly<Record<TakeoverCause, string>> = {
   goodbye: 'it said goodbye',
   ended: 'its process has ended',
   silent: 'it is silent',
   'handed-over': 'it was handed over',
 };
+
+function followedIn(role: DatabaseRole, before: FollowerRole | undefined) {
+  if (role.kind === 'follower') return role;
+  return role.kind === 'leader' ? undefined : before;
+}

@@ -12,6 +12,8 @@ export type LeaderPlace =
 export interface RoutingOptions {
   readonly placeOf: (database: DatabaseIdentity) => LeaderPlace;
   readonly now: () => number;
+  /** Where other hosts reach this one; who is sent here waits until it leads. */
+  readonly me?: string;
   readonly waitMillis?: number;
 }
 
@@ -24,6 +26,11 @@ export type Routed<Answer = ForwardAnswer> =
   | { readonly kind: 'here' }
   | { readonly kind: 'noLeader' }
   | { readonly kind: 'overloaded' };
+
+/** What became of a request, and the client address of the host that it went to last. */
+export type Led<Answer extends { readonly kind: string }> = Routed<Answer> & {
+  readonly leader: string | undefined;
+};
 
 interface Waiter {
   wake(): void;
@@ -66,10 +73,12 @@ export class Routing {
       // Who has refused a moment ago is asked again only after something has changed, or a pause.
       if (place.kind === 'elsewhere' && place.address !== tried) {
         tried = place.address;
-        const passed = { ...head, waitsMillis: left, hops: head.hops + 1 };
+        const { term } = place;
+        const passed = { ...head, waitsMillis: left, hops: head.hops + 1, term };
         const answer = await send(place.address, { ...request, head: passed });
         if (!isNotDone(answer)) return answer as Exclude<Answer, NotDone>;
         this.#learn(database, place, answer.leader);
+        this.#unlearn(database, place);
         if (answer.isSpent) return { kind: 'noLeader' };
         continue;
       }
@@ -81,6 +90,19 @@ export class Routing {
     return { kind: 'noLeader' };
   }
 
+  /** Resolves to true when this host leads, and to false if that takes too long. */
+  async untilHere(database: DatabaseIdentity, millisMax: number): Promise<boolean> {
+    const { now, placeOf } = this.#options;
+    const until = now() + millisMax;
+    for (let left = millisMax; left > 0; left = until - now()) {
+      if (placeOf(database).kind === 'here') return true;
+      const never = new AbortController().signal;
+      if (!(await this.#pause(database, Math.min(left, limits.routeLookMillis), never)))
+        return false;
+    }
+    return placeOf(database).kind === 'here';
+  }
+
   #placeOf(database: DatabaseIdentity): LeaderPlace {
     const known = this.#options.placeOf(database);
     const told = this.#told.get(database);
@@ -89,13 +111,19 @@ export class Routing {
       this.#told.delete(database);
       return known;
     }
-    return { kind: 'elsewhere', ...told };
+    return told.address === this.#options.me ? { kind: 'unknown' } : { kind: 'elsewhere', ...told };
   }
 
   #learn(database: DatabaseIdentity, asked: LeaderHint, told: LeaderHint | undefined): void {
     if (told === undefined || told.term <= asked.term) return;
     if (this.#told.size >= limits.placeHintsMax) this.#told.clear();
     this.#told.set(database, told);
+  }
+
+  /** Who was told of, and does not lead, is forgotten unless somebody names it again. */
+  #unlearn(database: DatabaseIdentity, asked: LeaderHint): void {
+    const told = this.#told.get(database);
+    if (told?.address === asked.address && told.term === asked.term) this.#told.delete(database);
   }
 
   /** False if too many wait already. */

@@ -1,6 +1,7 @@
 import { unreachable } from '../assert.ts';
 import type { Directory } from '../shared-log/directory.ts';
-import type { ReadAnswer, SharedLog } from '../shared-log/shared-log.ts';
+import { EngineError, type ReadAnswer, type SharedLog } from '../shared-log/shared-log.ts';
+import type { SnapshotStore } from '../shared-log/snapshot-store.ts';
 import {
   type EngineAnswers,
   type EngineRequest,
@@ -13,8 +14,12 @@ import {
 export interface ServedEngine {
   readonly sharedLog: SharedLog;
   readonly directory: Directory;
+  /** Absent: the engine keeps no snapshots. */
+  readonly parts?: SnapshotStore;
   /** Milliseconds since 1970 by the engine's clock. */
   readonly time: () => Promise<number>;
+  /** Why the engine takes no commits; absent: it cannot be asked. */
+  readonly trouble?: () => Promise<string | undefined>;
   /** What the engine calls its past now; told to the other end whenever it changes. */
   readonly history: () => string | undefined;
 }
@@ -67,7 +72,7 @@ function postRead(
 }
 
 async function answerOf(
-  { sharedLog, directory, time }: ServedEngine,
+  { sharedLog, directory, parts = noParts, time, trouble }: ServedEngine,
   request: EngineRequest,
   signal: AbortSignal,
 ): Promise<EngineAnswers[keyof EngineAnswers]> {
@@ -103,9 +108,25 @@ async function answerOf(
     case 'forget':
       await directory.forget(request.host);
       return undefined;
+    case 'putPart':
+      return parts.putIfAbsent(request.name, request.bytes);
+    case 'getPart':
+      return parts.get(request.name);
+    case 'listParts':
+      return parts.list(request.prefix);
+    case 'removePart':
+      await parts.remove(request.name);
+      return undefined;
     case 'time':
       return time();
+    case 'trouble':
+      return trouble?.();
     default:
       return unreachable(request);
   }
 }
+
+const refuse = (): Promise<never> => Promise.reject(new EngineError('it keeps no snapshots'));
+const noParts: SnapshotStore = {
+  ...{ place: 'the engine', putIfAbsent: refuse, get: refuse, list: refuse, remove: refuse },
+};

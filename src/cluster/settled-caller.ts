@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Capability } from '../auth/capability.ts';
 import type { Sender } from '../auth/page-rules.ts';
+import { type BootId, bootId } from '../shared-log/host-ids.ts';
+import { bigintToHex } from '../values/hex.ts';
 import { identityFromHex, identityToHex } from '../values/identity.ts';
 import {
   callerIdentity,
@@ -24,8 +26,12 @@ export interface ForwardedHead {
   readonly waitsMillis: number;
   /** Hosts that the request has left, the first included. */
   readonly hops: number;
+  /** The term in which the receiver leads, as the sender knows it. */
+  readonly term?: number | undefined;
   /** How far the sender knows the registry: what was granted or revoked there counts here. */
   readonly registryOffset?: number | undefined;
+  /** The process that sends it; what it relays ends with it. */
+  readonly sender?: BootId | undefined;
 }
 
 /** The client, as only the host knows it that it is connected with. */
@@ -53,9 +59,11 @@ export function forwardedHeadOf(request: IncomingMessage): ForwardedHead | undef
 }
 
 /** Encodes it as text for a header. Rights do not travel: the receiver has its own registry. */
-export function encodeForwarded({ database, caller, ...rest }: ForwardedHead): string {
+export function encodeForwarded({ database, caller, sender, ...rest }: ForwardedHead): string {
   const shown = caller === undefined ? undefined : callerToJson(caller);
-  const text = JSON.stringify({ ...rest, database: identityToHex(database), caller: shown });
+  const from = sender === undefined ? undefined : bigintToHex(sender, 32);
+  const more = { database: identityToHex(database), caller: shown, sender: from };
+  const text = JSON.stringify({ ...rest, ...more });
   return Buffer.from(text, 'utf8').toString('base64url');
 }
 
@@ -63,14 +71,16 @@ export function encodeForwarded({ database, caller, ...rest }: ForwardedHead): s
 export function decodeForwarded(text: string): ForwardedHead | undefined {
   try {
     const json = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as HeadJson;
-    const { waitsMillis, hops, isAsked, registryOffset } = json;
+    const { waitsMillis, hops, isAsked, registryOffset, term } = json;
     if (typeof waitsMillis !== 'number' || !Number.isSafeInteger(hops)) return undefined;
     const caller = json.caller === undefined ? undefined : callerFromJson(json.caller);
     const database = databaseIdentity(identityOf(json.database));
     const client = clientOf(json.client);
     const rest = { isAsked: isAsked === true, waitsMillis, hops: Number(hops) };
     const known = Number.isSafeInteger(registryOffset) ? Number(registryOffset) : undefined;
-    return { database, caller, client, ...rest, registryOffset: known };
+    const inTerm = Number.isSafeInteger(term) ? Number(term) : undefined;
+    const sender = senderOf(json.sender);
+    return { database, caller, client, ...rest, registryOffset: known, term: inTerm, sender };
   } catch {
     return undefined;
   }
@@ -84,6 +94,13 @@ interface HeadJson {
   readonly waitsMillis: unknown;
   readonly hops: unknown;
   readonly registryOffset?: unknown;
+  readonly term?: unknown;
+  readonly sender?: unknown;
+}
+
+function senderOf(text: unknown): BootId | undefined {
+  const isBoot = typeof text === 'string' && /^[0-9a-f]{32}$/.test(text);
+  return isBoot ? bootId(BigInt(`0x${text}`)) : undefined;
 }
 
 function clientOf(json: HeadJson['client']): ForwardedClient {

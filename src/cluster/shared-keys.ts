@@ -1,77 +1,180 @@
-import { createPublicKey } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fingerprintOf, type KeyFiles, loadKeys } from '../auth/keys.ts';
-import { addSecretKey, readSecretKeys } from '../auth/secret-keys.ts';
+import { fingerprintOf, generatePair, type KeyFiles, loadKeys } from '../auth/keys.ts';
+import { fingerprintOfKeyText, newSecretKeyText, readSecretKeys } from '../auth/secret-keys.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
+import type { Directory } from '../shared-log/directory.ts';
+import { number, object, parseAs, string } from '../values/json-shape.ts';
 import { ClusterError } from './cluster-error.ts';
-import type { SealedBoxes } from './sealed-boxes.ts';
+import { boxOf, type KeyChain } from './key-chain.ts';
+import { writeKeyFiles } from './key-files.ts';
+import { fingerprintOfPem, type KeyRevision } from './key-revision.ts';
+import { type SealedBoxes, shutText } from './sealed-boxes.ts';
 
 const signingBox = 'signing-keys';
 const secretsBox = 'secrets-key';
+const settingsBox = 'settings';
+const snapshotsBox = 'snapshots';
+
+/** What must be the same on all hosts. */
+export type SharedSettings = Pick<KeyRevision, 'leaseMillis' | 'snapshots'>;
+
+export interface KeySharing {
+  readonly files: KeyFiles;
+  readonly boxes: SealedBoxes;
+  readonly chain: KeyChain;
+  /** What this host has; absent: it is no host, and takes the keys alone. */
+  readonly settings?: SharedSettings;
+  /** True if the keys are those of databases that this host brings along. */
+  readonly isImport?: boolean;
+  /** A revision that is there; the newest is not an earlier one. */
+  readonly known?: number;
+}
 
 /**
  * Gives this host the keys of its cluster, as files like those of a single machine: the pair that
- * signs tokens, and the key that encrypts secrets of databases. The first host brings its own, or
- * creates them. Rejects with `ClusterError` if this host has others.
+ * signs tokens, the public keys of earlier ones, and the keys for secrets of databases. The first
+ * host brings its own, or creates them. Rejects with `ClusterError` if this host has others, or
+ * other settings, or another cluster secret.
  */
-export async function shareKeys(files: KeyFiles, boxes: SealedBoxes): Promise<void> {
-  await shareSigningKeys(files, boxes);
-  await shareSecretsKey(path.dirname(files.privateKeyFile), boxes);
+export async function shareKeys(sharing: KeySharing): Promise<KeyRevision> {
+  const { files, chain, settings, isImport = false, known = 0 } = sharing;
+  const found = await chain.newest(Math.max(0, known - 1));
+  if (found.kind === 'shut') throw new ClusterError(shutText);
+  const revision = found.kind === 'found' ? found.revision : await firstRevision(sharing);
+  if (settings !== undefined) requireSame(settings, revision);
+  const advice = isImport ? importAdvice : moveAdvice;
+  await requireKnownPair(files, revision, advice);
+  requireKnownSecretsKey(path.dirname(files.privateKeyFile), revision, advice);
+  await writeKeyFiles(files, revision);
+  if (isImport && found.kind === 'none') await shareOldKeys(sharing, revision);
+  return revision;
 }
 
-interface Pair {
-  readonly privatePem: string;
-  readonly publicPem: string;
-}
+const moveAdvice = "Move this host's key files away; it then fetches the cluster's";
 
-async function shareSigningKeys(files: KeyFiles, boxes: SealedBoxes): Promise<void> {
-  const hadKeys = existsSync(files.privateKeyFile) || existsSync(files.publicKeyFile);
-  let found = await boxes.get(signingBox);
-  if (found === undefined) {
-    const { publicPem } = await loadKeys(files, writeFileAtomically);
-    const own: Pair = { privatePem: readFileSync(files.privateKeyFile, 'utf8'), publicPem };
-    found = await boxes.get(signingBox, Buffer.from(JSON.stringify(own)));
+const importAdvice =
+  'Tokens and secrets of its databases are of its own keys. Import the folder into a new ' +
+  'cluster, in an empty database of the engine: the first host brings its keys. Or bring the ' +
+  'rows along: start the folder alone, reducerdb export, and reducerdb import at the cluster';
+
+/** The keys of a cluster as its engine has them, sealed, by the names of their boxes. */
+export async function sealedKeys(
+  directory: Pick<Directory, 'secretBox'>,
+  revision: number,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const boxes = new Map<string, Uint8Array>();
+  for (const name of revision === 0 ? [signingBox, secretsBox] : [boxOf(revision)]) {
+    const sealed = await directory.secretBox(name);
+    if (sealed !== undefined) boxes.set(name, sealed);
   }
-  const pair = JSON.parse(Buffer.from(found).toString('utf8')) as Pair;
-  if (!hadKeys) return writePair(files, pair);
+  return boxes;
+}
+
+const pairShape = object({ privatePem: string, publicPem: string });
+const settingsShape = object({ leaseMillis: number });
+
+/** What the cluster began with: what its first host put, each in a box of its own. */
+async function firstRevision({ files, boxes, settings }: KeySharing): Promise<KeyRevision> {
+  const signing = await putFirst(boxes, signingBox, () => ownPair(files));
+  const secrets = await putFirst(boxes, secretsBox, async () => {
+    const own = readSecretKeys(path.dirname(files.privateKeyFile)).keys.at(-1);
+    return own === undefined ? newSecretKeyText() : readFileSync(own.file, 'utf8');
+  });
+  const { leaseMillis } =
+    settings === undefined
+      ? { leaseMillis: 0 }
+      : parseAs(
+          await putFirst(boxes, settingsBox, () =>
+            JSON.stringify({ leaseMillis: settings.leaseMillis }),
+          ),
+          settingsShape,
+        );
+  const snapshots = settings && (await putFirst(boxes, snapshotsBox, () => settings.snapshots));
+  return {
+    ...{ revision: 0, signing: { ...parseAs(signing, pairShape), sinceMillis: 0 } },
+    ...{ old: [], next: null, retired: [] },
+    secrets: [{ number: 1, text: secrets, sinceMillis: 0 }],
+    ...{ waits: null, retiredSecrets: [], leaseMillis, snapshots: snapshots ?? '', secret: null },
+    pastSecrets: [],
+  };
+}
+
+/** What is in a box; the first host puts it there. */
+async function putFirst(
+  boxes: SealedBoxes,
+  name: string,
+  make: () => string | Promise<string>,
+): Promise<string> {
+  const found = (await boxes.get(name)) ?? (await boxes.get(name, Buffer.from(await make())));
+  return Buffer.from(found).toString('utf8');
+}
+
+async function ownPair(files: KeyFiles): Promise<string> {
+  if (!hasKeys(files)) {
+    const { privateKey: privatePem, publicKey: publicPem } = generatePair();
+    return JSON.stringify({ privatePem, publicPem });
+  }
+  const { publicPem } = await loadKeys(files, writeFileAtomically);
+  return JSON.stringify({ privatePem: readFileSync(files.privateKeyFile, 'utf8'), publicPem });
+}
+
+function hasKeys({ privateKeyFile, publicKeyFile }: KeyFiles): boolean {
+  return existsSync(privateKeyFile) || existsSync(publicKeyFile);
+}
+
+/** Hosts with different settings would each judge the others by another measure. */
+function requireSame(own: SharedSettings, { leaseMillis, snapshots }: KeyRevision): void {
+  if (own.leaseMillis !== leaseMillis) {
+    throw new ClusterError(
+      `--cluster-lease-millis is ${own.leaseMillis} ms here, and the cluster began with ` +
+        `${leaseMillis} ms. It must be the same on all hosts.`,
+    );
+  }
+  if (own.snapshots === snapshots) return;
+  throw new ClusterError(
+    `--snapshots is ${own.snapshots} here, and the cluster began with ${snapshots}. It must be ` +
+      'the same on all hosts.',
+  );
+}
+
+/** A host that was away has a key that has signed since the cluster began. */
+async function requireKnownPair(
+  files: KeyFiles,
+  { signing, old, next, retired }: KeyRevision,
+  advice: string,
+): Promise<void> {
+  if (!hasKeys(files)) return;
   const { publicKey } = await loadKeys(files, writeFileAtomically);
   const own = fingerprintOf(publicKey);
-  const theirs = fingerprintOf(createPublicKey(pair.publicPem));
-  if (own === theirs) return;
+  const theirs = fingerprintOfPem(signing.publicPem);
+  const others = [...old, ...(next === null ? [] : [next])];
+  const known = [theirs, ...retired, ...others.map(({ publicPem }) => fingerprintOfPem(publicPem))];
+  if (known.includes(own)) return;
   throw new ClusterError(
     `This host signs tokens with the key ${own} (${files.publicKeyFile}), and the cluster with ` +
-      `${theirs}: each would reject what the other issued. Move this host's key files away; it ` +
-      "then fetches the cluster's.",
+      `${theirs}: each would reject what the other issued. ${advice}.`,
   );
 }
 
-async function writePair(files: KeyFiles, { privatePem, publicPem }: Pair): Promise<void> {
-  for (const file of [files.privateKeyFile, files.publicKeyFile]) {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  }
-  await writeFileAtomically(files.privateKeyFile, privatePem, 0o600);
-  await writeFileAtomically(files.publicKeyFile, publicPem, 0o644);
-}
-
-async function shareSecretsKey(folder: string, boxes: SealedBoxes): Promise<void> {
-  const [had] = readSecretKeys(folder).keys;
-  let found = await boxes.get(secretsBox);
-  if (found === undefined) {
-    if (had === undefined) await addSecretKey(folder, writeFileAtomically);
-    const [first] = readSecretKeys(folder).keys;
-    if (first === undefined) throw new ClusterError(`${folder} holds no key for secrets.`);
-    found = await boxes.get(secretsBox, readFileSync(first.file));
-  }
-  const text = Buffer.from(found).toString('utf8');
-  const isTheirs = had !== undefined && readFileSync(had.file, 'utf8').trim() === text.trim();
-  if (isTheirs) return;
-  if (had === undefined) {
-    await writeFileAtomically(path.join(folder, 'secrets.1.key'), text, 0o600);
-    return;
-  }
+function requireKnownSecretsKey(folder: string, revision: KeyRevision, advice: string): void {
+  // The last one encrypts; a host has no others of its own, unless it imports its folder.
+  const own = readSecretKeys(folder).keys.at(-1);
+  const theirs = revision.secrets.map(({ text }) => fingerprintOfKeyText(text));
+  const known = [...theirs, ...revision.retiredSecrets];
+  if (own === undefined || known.includes(own.fingerprint)) return;
   throw new ClusterError(
-    `This host encrypts secrets with another key (${had.file}) than the cluster, so it could not ` +
-      "read them. Move that file away; the host then fetches the cluster's.",
+    `This host encrypts secrets with another key (${own.file}) than the cluster, so it could not ` +
+      `read them. ${advice}.`,
   );
+}
+
+/** What was signed before the databases came here is still verified, by every host. */
+async function shareOldKeys({ files, chain }: KeySharing, revision: KeyRevision): Promise<void> {
+  const { oldKeys } = await loadKeys(files, writeFileAtomically);
+  if (oldKeys.length === 0) return;
+  const old = oldKeys.map(({ number, file }) => {
+    return { number, publicPem: readFileSync(file, 'utf8'), sinceMillis: 0 };
+  });
+  await chain.put({ ...revision, revision: 1, old });
 }

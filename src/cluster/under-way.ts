@@ -29,21 +29,19 @@ export class UnderWay {
     const passages = this.#passages.get(database) ?? new Set();
     passages.add(passage);
     this.#passages.set(database, passages);
+    const { stop } = passage;
+    const leave = (): void => stop.abort();
     const end = (): void => {
+      request.signal.removeEventListener('abort', leave);
       passages.delete(passage);
       const isLast = passages.size === 0 && this.#passages.get(database) === passages;
       if (isLast) this.#passages.delete(database);
     };
     try {
-      const { stop } = passage;
-      const leave = (): void => stop.abort();
       if (request.signal.aborted) leave();
       request.signal.addEventListener('abort', leave, { once: true });
       const answer = await send(address, { ...request, signal: stop.signal });
-      untilOver(answer, stop.signal, () => {
-        request.signal.removeEventListener('abort', leave);
-        end();
-      });
+      untilOver(answer, stop.signal, end);
       return answer;
     } catch (error) {
       end();

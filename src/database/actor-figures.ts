@@ -8,12 +8,16 @@ export function storageUseOf({ store, log, program, quota }: DatabaseCore): Stor
   return { rowBytes: rowBytesOf(store), logBytes: quota.logBytesOf(log), programBytes };
 }
 
-/** Rows of tables, and the bytes taken by rows and indexes, including those of views. */
-export function memoryOf({ store, views }: DatabaseCore): MemoryUse {
+/**
+ * Rows of tables, and the bytes taken by rows and indexes, including those of views and of changes
+ * that are kept for clients that come back.
+ */
+export function memoryOf({ store, views, live }: DatabaseCore): MemoryUse {
   const { tables, totalBytes } = store.memory();
   const rowBytes = tables.reduce((sum, table) => sum + table.rowBytes + table.freeBytes, 0);
   const rowCount = tables.reduce((sum, table) => sum + table.rowCount, 0);
-  return { rowCount, rowBytes: rowBytes + views.bytes, indexBytes: totalBytes - rowBytes };
+  const indexBytes = totalBytes - rowBytes;
+  return { rowCount, rowBytes: rowBytes + views.bytes + live.kept.bytes, indexBytes };
 }
 
 export interface MemoryUse {

@@ -4,6 +4,7 @@ import { OutdatedUse, useFunction } from './broken-clients.ts';
 import { endConnection, openConnection } from './connections.ts';
 import { type DatabaseCore, requireSpace } from './core.ts';
 import type { PausedRows } from './live/paused-rows.ts';
+import { resume } from './live/resume.ts';
 import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import type { LongReads } from './long-reads.ts';
 import type { Updates } from './migrations/updates.ts';
@@ -76,6 +77,7 @@ function connectionOf(request: DatabaseRequest): ConnectionNumber | undefined {
     case 'procedure':
       return request.procedure.connection.id;
     case 'subscribe':
+    case 'resume':
     case 'oneOff':
       return request.connection.connectionId;
     default:
@@ -147,6 +149,8 @@ function answer(
       if (outcome.kind === 'paused') return readOn(parts, ticket, outcome);
       return { kind: 'subscribed', outcome };
     }
+    case 'resume':
+      return { kind: 'resumed', outcome: resume(core, request) };
     case 'unsubscribe': {
       const outcome = unsubscribe(core, request, acceptedMicros);
       if (outcome.kind === 'paused') return readOn(parts, ticket, outcome);

@@ -24,7 +24,7 @@ export function askedStatement(
   const { caller } = query;
   const millisMax = Math.min(statementMillisMax, query.millisMax ?? statementMillisMax);
   const now = () => clock.monotonicMillis();
-  const tables = new CallerTables(core, caller, timestampMicros);
+  const tables = new CallerTables(core, caller, timestampMicros, query.cluster);
   const { statement, parameters } = program.statements.get(query, tables);
   return {
     statement: explainedLive(core, query, statement),

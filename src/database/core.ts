@@ -39,6 +39,8 @@ export interface DatabaseCore {
   readonly statementMillisMax: number;
   /** Connections that `connect` opened, by connection id. */
   readonly connections: Map<ConnectionNumber, OpenClient>;
+  /** Connections that the actor before has left over, and that have not been ended yet. */
+  readonly leftover: Map<ConnectionNumber, ConnectedClient>;
   /** What has changed since some of them were opened. */
   readonly changedParts: ChangedParts;
   /** Writes a line into the module's log; `lines` does the writing. */

@@ -5,25 +5,33 @@ import { epoch } from '../log/epoch.ts';
 import { LogDamageError } from '../log/log-error.ts';
 import { LogPlaces } from '../log/log-places.ts';
 import type { LogPoint } from '../log/log-point.ts';
-import { isCommitRecord } from '../log/record.ts';
+import { type CommitRecord, isCommitRecord, type LogRecord } from '../log/record.ts';
 import { recordsIn } from '../log/records-in.ts';
 import type { LogReplicator, LogWrite } from '../log/replicated-write.ts';
 import { readSegmentHeader, segmentHeaderBytes, segmentName } from '../log/segment.ts';
 import { segmentNames, withReader } from '../log/segment-reader.ts';
-import { type AsideRecords, setAllAside, setAside } from '../log/set-aside.ts';
+import { type AsideCounts, type AsideRecords, setAllAside, setAside } from '../log/set-aside.ts';
+import { beginAtSnapshot } from '../log/snapshot-begin.ts';
 import type { Beginning } from '../shared-log/entry-payloads.ts';
 import type { Replica } from '../shared-log/replica.ts';
 import { rowRef } from '../store/row-ref.ts';
+import { CopyReader, type CopyReaderEnd, copyText, type LeftCopy } from './copy-reader.ts';
+import type { DatabaseCore } from './core.ts';
 import { Database } from './database.ts';
+import { connectedClients } from './lifecycle.ts';
+import { KeptChanges } from './live/kept-changes.ts';
 import {
   coreOfLog,
   createCore,
   type DatabaseOptions,
+  type LoadedAhead,
   type LogSurroundings,
+  loadAhead,
   type ReplayedLog,
   replayLog,
 } from './open-database.ts';
 import type { ProgramSource } from './program-source.ts';
+import { writeNumber } from './write-number.ts';
 
 /**
  * One host's copy of a database that several hosts have: its local log, and the tables that the
@@ -35,13 +43,25 @@ import type { ProgramSource } from './program-source.ts';
  *    ▲  the log cannot be read   │  ▲
  *    └───────────────────────────┘  └── setAside: the tables are made again from what is left
  * ```
+ *
+ * While it follows, it can have a reader, which ends when the program or the tables are replaced.
  */
 export class DatabaseCopy implements Replica {
   readonly #options: LogSurroundings;
-  #parts: (ReplayedLog & { readonly places: LogPlaces }) | undefined;
+  #parts: (ReplayedLog & { readonly places: LogPlaces; readonly kept: KeptChanges }) | undefined;
   #acknowledgedOffset = 0;
   #lastMicros = 0n;
   #isLed = false;
+  /** The program that its records end with, or ended with, loaded. */
+  #ahead: LoadedAhead | undefined;
+  #loading: Promise<void> | undefined;
+  #reader: CopyReader | undefined;
+  /** What the reader has left to the actor, with its connections. */
+  #left: LeftCopy | undefined;
+  /** Records in the log that the tables do not have yet, because they may still be lost. */
+  #behind: LogRecord[] = [];
+  #settledOffset = 0;
+  #aside: AsideCounts = { commits: 0, refetchedBytes: 0 };
 
   /** Reads the local log, as far as it can be read; what is missing comes from the shared one. */
   static async open(options: LogSurroundings): Promise<DatabaseCopy> {
@@ -54,13 +74,24 @@ export class DatabaseCopy implements Replica {
     this.#options = options;
   }
 
+  /** What it had, and the shared log did not, since it was opened. */
+  get aside(): AsideCounts {
+    return this.#aside;
+  }
+
   get isEmpty(): boolean {
     return this.#parts === undefined;
   }
 
   /** True if its records have made a program, so that it can serve. */
   get hasProgram(): boolean {
+    this.#showAll();
     return this.#parts?.replay.program !== undefined;
+  }
+
+  /** The commit that published the program that its records end with. */
+  get programOffset(): number | undefined {
+    return this.#parts?.replay.program?.offset;
   }
 
   get end(): LogPoint {
@@ -74,14 +105,7 @@ export class DatabaseCopy implements Replica {
   async begin({ segmentHeader }: Beginning): Promise<void> {
     const { disk } = this.#options;
     if (this.#parts !== undefined) {
-      const first = segmentNames(disk)[0] ?? '';
-      const found = withReader(disk, first, (reader) => readSegmentHeader(reader.header()));
-      const wanted = readSegmentHeader(segmentHeader);
-      const isSame =
-        found.kind === 'valid' &&
-        wanted.kind === 'valid' &&
-        found.header.epoch === wanted.header.epoch;
-      if (isSame) return;
+      if (this.#isOf({ segmentHeader })) return;
       await this.#drop('it is another log than the shared one');
     }
     const reading = readSegmentHeader(segmentHeader);
@@ -113,10 +137,44 @@ export class DatabaseCopy implements Replica {
       log.abandon();
       await this.#open();
     }
-    const first = present(segmentNames(disk)[0], 'a log that was made has a segment');
+    return present(this.beginning(owner, generation), 'a log that was made has a segment');
+  }
+
+  /** How the shared log begins, by its local one; `undefined`: there is none. */
+  beginning(owner: Beginning['owner'], generation: number): Beginning | undefined {
+    const { disk } = this.#options;
+    const [first] = segmentNames(disk);
+    if (first === undefined) return undefined;
     const segmentHeader = withReader(disk, first, (reader) => reader.header().slice());
     assert(segmentHeader.length === segmentHeaderBytes, 'a segment has a whole header');
     return { segmentHeader, owner, generation, origin: new Uint8Array(0) };
+  }
+
+  get startPosition(): number {
+    return this.#parts?.places.segments()[0]?.header.position ?? 0;
+  }
+
+  async restart(beginning: Beginning, point: LogPoint): Promise<boolean> {
+    const { end, startPosition } = this;
+    const isSame = this.#parts !== undefined && this.#isOf(beginning);
+    const isHere = startPosition > point.position || this.chainAt(point.position) === point.chain;
+    if (isSame && end.position >= point.position && isHere) return true;
+    const first = readSegmentHeader(beginning.segmentHeader);
+    if (first.kind === 'valid' && first.header.position === point.position) {
+      // Nothing is gone: the log was written again from its beginning on.
+      if (isSame) await this.#drop('it is another log than the shared one');
+      await this.begin(beginning);
+      return true;
+    }
+    const { fetchSnapshot } = this.#options;
+    const place = await fetchSnapshot?.(point.position);
+    if (place === undefined) return false;
+    if (this.#parts !== undefined) {
+      await this.#drop('the shared log has removed what followed it, and begins with a snapshot');
+    }
+    await beginAtSnapshot(this.#options.disk, beginning, place);
+    await this.#open();
+    return !this.isEmpty;
   }
 
   chainAt(position: number): bigint | undefined {
@@ -127,14 +185,80 @@ export class DatabaseCopy implements Replica {
   }
 
   async apply(write: LogWrite): Promise<void> {
-    const { replay, log } = present(this.#parts, 'records follow the beginning of a log');
+    const { log } = present(this.#parts, 'records follow the beginning of a log');
     for (const record of recordsIn(write.records)) {
-      replay.apply(record);
+      this.#behind.push(record);
       if (!isCommitRecord(record)) continue;
       const micros = BigInt(acceptedMicrosOf(record.inputs));
       if (micros > this.#lastMicros) this.#lastMicros = micros;
     }
     log.follow(write, this.#lastMicros);
+    this.#show(this.#settledOffset);
+  }
+
+  settled(offset: number): void {
+    this.#settledOffset = offset;
+    this.#show(offset);
+  }
+
+  /** Takes into the tables what is settled; behind them are only records that may be lost. */
+  #show(offset: number): void {
+    if (this.#behind.length === 0) return;
+    const { replay, store, kept } = present(this.#parts, 'records are of a log');
+    const first = this.#behind.findIndex((one) => isCommitRecord(one) && offsetOf(one) > offset);
+    const shown = first < 0 ? this.#behind : this.#behind.slice(0, first);
+    this.#behind = first < 0 ? [] : this.#behind.slice(first);
+    for (const record of shown) {
+      if (record.kind === 'schema') this.#endReader();
+      replay.apply(record);
+      if (record.kind === 'schema') kept.forget(store.offset);
+      if (record.kind !== 'commit') continue;
+      kept.add(record.changes.offset, record.changes.tables, true);
+      this.#reader?.committed(record);
+    }
+    if (shown.length > 0) this.#reader?.followed();
+  }
+
+  #showAll(): void {
+    this.#show(Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * Answers reads of what is settled, until the program is replaced or this host leads;
+   * `undefined`: the program is not loaded, or the tables have what may still be lost.
+   */
+  async read(
+    options: DatabaseOptions,
+    ended: (end: CopyReaderEnd) => void,
+  ): Promise<CopyReader | undefined> {
+    const parts = this.#parts;
+    const ahead = this.#ahead;
+    if (parts === undefined || !this.isWarm || this.#isLed) return undefined;
+    if (parts.store.offset > this.#settledOffset) return undefined;
+    const core = await coreOfLog({ ...options, full: copyText }, parts, ahead);
+    if (this.#parts !== parts || this.#ahead !== ahead || !this.isWarm || this.#isLed) {
+      return undefined;
+    }
+    const { nextTurn, progress, owner } = options;
+    const handOver = owner.handOver.bind(owner);
+    const reader = new CopyReader(core, { nextTurn, progress, handOver, ended });
+    this.#reader?.end({ kind: 'replaced' });
+    this.#reader = reader;
+    return reader;
+  }
+
+  /** Bytes of its rows and indexes, with those of views and of changes that are kept. */
+  get heldBytes(): number {
+    const parts = this.#parts;
+    if (parts === undefined) return 0;
+    const { store, kept } = parts;
+    return store.memory().totalBytes + kept.bytes + (this.#reader?.viewBytes ?? 0);
+  }
+
+  #endReader(): void {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    reader?.end({ kind: 'replaced' });
   }
 
   async setAside(point: LogPoint): Promise<void> {
@@ -142,6 +266,8 @@ export class DatabaseCopy implements Replica {
     const { end, salt } = log;
     await this.#closeFiles();
     const aside = await setAside(this.#options.disk, salt, point, end);
+    const commits = this.#aside.commits + Math.max(0, aside.lastOffset - aside.firstOffset + 1);
+    this.#aside = { ...this.#aside, commits };
     this.#options.warn(asideText(aside));
     await this.#open();
   }
@@ -151,8 +277,41 @@ export class DatabaseCopy implements Replica {
     return [...places.writes(point, log.end)];
   }
 
+  /** True if the program that its records end with is loaded, so that it could serve at once. */
+  get isWarm(): boolean {
+    return this.#ahead !== undefined && this.#ahead.program === this.#parts?.replay.program;
+  }
+
+  /**
+   * Loads the program that its records end with, for the time when this host leads. Rejects, like
+   * the opening of any database, if that cannot be done.
+   */
+  warm(options: DatabaseOptions): Promise<void> {
+    this.#loading ??= this.#load(options).finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #load(options: DatabaseOptions): Promise<void> {
+    const parts = this.#parts;
+    if (parts === undefined || this.isWarm) return;
+    this.#forgetAhead();
+    const ahead = await loadAhead(options, parts);
+    const isStill = this.#parts === parts && parts.replay.program === ahead.program;
+    if (isStill) this.#ahead = ahead;
+    else ahead.loaded.runner.dispose();
+  }
+
+  #forgetAhead(): void {
+    this.#endReader();
+    this.#ahead?.loaded.runner.dispose();
+    this.#ahead = undefined;
+  }
+
   /** All rows of a table, encoded, one after another; `undefined`: there is no such table. */
   rowsOf(tableName: string): Uint8Array | undefined {
+    this.#showAll();
     const table = this.#parts?.store.tableByName(tableName);
     if (table === undefined) return undefined;
     const refs = [...table.scan()].map((ref) => rowRef(ref));
@@ -168,6 +327,11 @@ export class DatabaseCopy implements Replica {
   /** This host leads: what is appended to the log goes to `replicator`, behind what it has. */
   lead(replicator: LogReplicator, acknowledged: LogPoint): CommitLog {
     const { log, places } = present(this.#parts, 'who leads has a log');
+    // What it has written itself behind the shared log is not acknowledged yet.
+    this.#reader?.hold();
+    this.#showAll();
+    this.#left = this.#reader?.leave();
+    this.#reader = undefined;
     places.close();
     log.lead(replicator, acknowledged);
     this.#isLed = true;
@@ -182,20 +346,47 @@ export class DatabaseCopy implements Replica {
     const parts = present(this.#parts, 'who leads has a log');
     assert(this.#isLed, 'only a leader has an actor');
     try {
-      await parts.log.sync();
+      await Promise.all([parts.log.sync(), this.#loading?.catch(() => undefined)]);
+      const ahead = this.isWarm ? this.#ahead : undefined;
+      this.#ahead = undefined;
       const core =
         first !== undefined && !this.hasProgram
           ? await createCore(options, first.program, first.createdMicros, parts.log)
-          : await coreOfLog(options, parts);
-      return new Database(core, options);
+          : await coreOfLog(options, parts, ahead, true);
+      return new Database(this.#withConnections(core, options), options);
     } catch (error) {
       parts.log.abandon();
       throw error;
     }
   }
 
+  /**
+   * Connections go on with the actor where they were: what the last commits mean to them, all of
+   * them acknowledged now, is handed over before it begins.
+   */
+  #withConnections(core: DatabaseCore, { owner }: DatabaseOptions): DatabaseCore {
+    const left = this.#left;
+    this.#left = undefined;
+    if (left === undefined || left.core.connections.size === 0) return core;
+    const { live, views, connections, program, store } = left.core;
+    // Those that the leader has not let in, as far as its log says, are none.
+    const known = new Set(connectedClients(core).map(({ connectionId }) => connectionId));
+    for (const [id, { isReadOnly }] of connections) {
+      if (known.has(id) || isReadOnly === true) continue;
+      live.dropConnection(left.core, id, core.lastMicros);
+      connections.delete(id);
+    }
+    const commits = live.takeCommits();
+    owner.handOver({
+      ...{ results: [], commits, own: left.own, offset: store.offset },
+      ...{ write: writeNumber(0), isDurable: true, nextDueMicros: undefined },
+    });
+    return { ...core, live, views, connections, program };
+  }
+
   /** Ends a copy that has no actor. */
   async close(): Promise<void> {
+    this.#forgetAhead();
     if (this.#parts !== undefined) await this.#closeFiles();
     this.#parts = undefined;
   }
@@ -209,28 +400,53 @@ export class DatabaseCopy implements Replica {
       // What cannot be replayed here cannot be when it is fetched again.
       const isUnread = error instanceof LogDamageError && error.cause === undefined;
       if (!isUnread) throw error;
-      await this.#drop(error.message);
+      this.#refetches(await this.#drop(error.message));
       return;
     }
     const places = new LogPlaces(disk, replayed.log.salt);
-    this.#parts = { ...replayed, places };
+    // Clients of the host that leads come to this one when that is lost.
+    const kept = new KeptChanges();
+    kept.begin(replayed.store.offset);
+    this.#parts = { ...replayed, places, kept };
     this.#lastMicros = replayed.replay.lastMicros;
-    const stated = Math.min(replayed.log.statedPosition, replayed.log.end.position);
+    const { statedPosition, damagedBytes } = replayed.log.found;
+    this.#refetches(damagedBytes);
+    const stated = Math.min(statedPosition, replayed.log.end.position);
     const point = stated === this.end.position ? this.end : places.pointAt(stated);
     this.#acknowledgedOffset = Math.max(this.#acknowledgedOffset, point?.offset ?? 0);
   }
 
-  /** Keeps nothing of the local log but its files, under other names. */
-  async #drop(reason: string): Promise<void> {
+  #refetches(bytes: number): void {
+    this.#aside = { ...this.#aside, refetchedBytes: this.#aside.refetchedBytes + bytes };
+  }
+
+  /** True if the local log is that of a beginning. */
+  #isOf({ segmentHeader }: Pick<Beginning, 'segmentHeader'>): boolean {
+    const { disk } = this.#options;
+    const first = segmentNames(disk)[0] ?? '';
+    const found = withReader(disk, first, (reader) => readSegmentHeader(reader.header()));
+    const wanted = readSegmentHeader(segmentHeader);
+    return (
+      found.kind === 'valid' &&
+      wanted.kind === 'valid' &&
+      found.header.epoch === wanted.header.epoch
+    );
+  }
+
+  /** Keeps nothing of the local log but its files, under other names; returns their bytes. */
+  async #drop(reason: string): Promise<number> {
     if (this.#parts !== undefined) await this.#closeFiles();
     this.#parts = undefined;
-    const files = await setAllAside(this.#options.disk);
+    const { files, bytes } = await setAllAside(this.#options.disk);
     const what = `The local log is fetched again from the shared one: ${reason}.`;
     this.#options.warn(`${what} What was there is kept as ${files.join(', ')}.`);
+    return bytes;
   }
 
   async #closeFiles(): Promise<void> {
     const { log, places } = present(this.#parts, 'files of a log are open');
+    this.#endReader();
+    this.#behind = [];
     places.close();
     // Files that are cut must not have a sync under way, which keeps them open.
     await log.syncHere().catch(() => undefined);
@@ -245,6 +461,10 @@ export interface FirstProgram {
 }
 
 const nowhere: LogPoint = { position: 0, chain: 0n, offset: 0 };
+
+function offsetOf(record: CommitRecord): number {
+  return record.kind === 'commit' ? record.changes.offset : record.offset;
+}
 
 function asideText({ files, firstOffset, lastOffset, reducers }: AsideRecords): string {
   const count = lastOffset - firstOffset + 1;

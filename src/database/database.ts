@@ -7,7 +7,7 @@ import { type Answering, answerRequest } from './answer-request.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
-import { connectedClients, disconnectClient } from './lifecycle.ts';
+import { earlier, Leftovers } from './leftovers.ts';
 import type { LiveCommit } from './live/live-commit.ts';
 import type { LiveFigures } from './live/live-figures.ts';
 import { LongReads } from './long-reads.ts';
@@ -16,9 +16,8 @@ import { Refusal, stoppedRefusal } from './outcome.ts';
 import type { LaneDesk } from './procedures/lane-desk.ts';
 import { RunningProcedures } from './procedures/running-procedures.ts';
 import { descriptionOf, type ProgramSurroundings } from './program.ts';
-import { failMarked, runDue } from './schedules/run-scheduled.ts';
+import { runDue } from './schedules/run-scheduled.ts';
 import type { ScheduleFigures } from './schedules/schedule-figures.ts';
-import type { ScheduledMark } from './schedules/scheduled-mark.ts';
 import { ScheduledProcedures } from './schedules/scheduled-procedures.ts';
 import type { SnapshotDesk } from './snapshots/snapshot-desk.ts';
 import type { SnapshotSizes } from './snapshots/snapshot-due.ts';
@@ -75,6 +74,8 @@ export class Database {
   readonly #core: DatabaseCore;
   readonly #around: DatabaseSurroundings;
   readonly #queue = new CallQueue<QueuedWork>();
+  /** The owner deals with them before the first request, and before `beginSchedules`. */
+  readonly leftovers: Leftovers;
   readonly #longReads: LongReads;
   readonly #procedures: RunningProcedures;
   readonly #scheduled: ScheduledProcedures;
@@ -97,7 +98,7 @@ export class Database {
   /** False until the owner lets scheduled runs begin. */
   #runsSchedules = false;
   readonly #alarm: Alarm | undefined;
-  #isResting = false;
+  #rest: 'none' | 'finishing' | 'halted' = 'none';
   /** Answers to updates that the end has stopped. */
   #stopped: TurnResult[] = [];
   /** When the next scheduled run is due, as the owner knows it. */
@@ -106,6 +107,7 @@ export class Database {
   constructor(core: DatabaseCore, around: DatabaseSurroundings) {
     this.#core = core;
     this.#around = around;
+    this.leftovers = new Leftovers(core, around.progress);
     this.#longReads = new LongReads(core.clock, (ticket) => this.#resume(ticket));
     const begin = (ticket: Ticket | undefined, resultsBefore: number) =>
       this.#begin(ticket, resultsBefore);
@@ -212,8 +214,9 @@ export class Database {
 
   /** When the next scheduled run is due; `undefined`: none is to come. */
   get nextDueMicros(): bigint | undefined {
+    // An owner that watches has to know that code runs which nobody has asked for.
     const due = this.#core.schedules.nextDue();
-    return due === undefined ? undefined : BigInt(due);
+    return earlier(this.leftovers.dueMicros, due === undefined ? undefined : BigInt(due));
   }
 
   /** Durations of its turns and syncs since it was opened. */
@@ -246,45 +249,6 @@ export class Database {
     this.#wake();
   }
 
-  /**
-   * Disconnects the connections left over by a crash, each in its own transaction, and makes that
-   * durable. The owner awaits this before the first request.
-   */
-  async disconnectLeftovers(nowMicros: bigint, skipFirstReducer: boolean): Promise<void> {
-    const { lastMicros } = this.#core;
-    const timestampMicros = nowMicros > lastMicros ? nowMicros : lastMicros;
-    await this.#writeFirst(() => {
-      connectedClients(this.#core).forEach((client, at) => {
-        this.#around.progress.calling(noTicket);
-        const skip = skipFirstReducer && at === 0;
-        disconnectClient(this.#core, { ...client, timestampMicros }, skip);
-        this.#core.log.write();
-      });
-    });
-  }
-
-  /**
-   * Counts a scheduled run that ended the actor before this one as failed, and makes that durable.
-   * The owner awaits this before `beginSchedules`.
-   */
-  async failScheduled(mark: ScheduledMark, message: string): Promise<void> {
-    await this.#writeFirst(() => {
-      failMarked(this.#core, mark, message);
-      this.#core.log.write();
-    });
-  }
-
-  async #writeFirst(work: () => void): Promise<void> {
-    try {
-      work();
-      this.#around.progress.resting();
-      await this.#core.log.sync();
-    } catch (error) {
-      if (isForSpace(error)) await this.#core.log.takeBack();
-      throw error;
-    }
-  }
-
   /** Lets scheduled runs begin: what a crash has left is dealt with. */
   beginSchedules(): void {
     this.#runsSchedules = true;
@@ -301,7 +265,8 @@ export class Database {
 
   #setAlarm(): void {
     const rings = this.#runsSchedules && this.#state === 'serving';
-    this.#alarm?.set(rings ? this.#core.schedules.alarmMicros() : undefined);
+    const rung = this.#core.schedules.alarmMicros();
+    this.#alarm?.set(rings ? earlier(this.leftovers.alarmMicros, rung) : undefined);
   }
 
   /**
@@ -338,15 +303,30 @@ export class Database {
     this.#core.program.runner.dispose();
   }
 
+  /** True while something that was begun takes longer than a turn: a read, or a procedure. */
+  get isBusy(): boolean {
+    return this.#longReads.count > 0 || this.#procedures.count > 0;
+  }
+
+  /** True while a program is being replaced by one whose migration takes several turns. */
+  get isMigrating(): boolean {
+    return this.#updates.isRunning;
+  }
+
+  /** Begins nothing until `goOn`, and finishes what it has begun. */
+  finishBegun(): void {
+    this.#rest = 'finishing';
+  }
+
   /** Takes no turn until `goOn`; resolves when everything that it wrote is durable. */
-  async rest(): Promise<void> {
-    this.#isResting = true;
+  async halt(): Promise<void> {
+    this.#rest = 'halted';
     await this.#loop;
     await this.#writer.settled();
   }
 
   goOn(): void {
-    this.#isResting = false;
+    this.#rest = 'none';
     this.#wake();
   }
 
@@ -370,6 +350,7 @@ export class Database {
         if (this.#core.log.isFull) await this.#core.log.sync();
         if (this.#isOver()) return;
         const isBusy = this.#turn() || this.#queue.length > 0 || this.#longReads.count > 0;
+        this.#endLeftovers();
         if (!this.#isOver()) this.#snapshots.goOn(isBusy);
         if (!this.#hasWork()) this.#procedures.linger();
       } while (this.#hasWork() && !this.#isOver());
@@ -384,18 +365,24 @@ export class Database {
   }
 
   #hasWork(): boolean {
-    if (this.#isResting) return false;
+    if (this.#rest !== 'none') return this.#rest === 'finishing' && this.#hasBegunWork();
     const isLoose = this.#state === 'serving' && this.#core.store.hasLoose;
     if (this.#queue.length > 0 || this.#procedures.hasWork || isLoose) return true;
     if (this.#scheduled.canStart(this.#writer.durable) || this.#isDue()) return true;
+    if (this.#state === 'serving' && this.leftovers.areDue) return true;
     if (this.#updates.hasWork || this.#stopped.length > 0) return true;
     return this.#longReads.count > 0 || this.#snapshots.hasWork || this.#writer.hasResults;
   }
 
-  /** True if a scheduled run is due; none begins while the database closes. */
+  #hasBegunWork(): boolean {
+    if (this.#procedures.hasWork || this.#scheduled.canStart(this.#writer.durable)) return true;
+    return this.#longReads.count > 0 || this.#stopped.length > 0 || this.#writer.hasResults;
+  }
+
+  /** True if a scheduled run is due; none begins while the database closes, or rests. */
   #isDue(): boolean {
     const { schedules, full } = this.#core;
-    if (!schedules.isNeeded || !this.#runsSchedules) return false;
+    if (!schedules.isNeeded || !this.#runsSchedules || this.#rest !== 'none') return false;
     return this.#state === 'serving' && full === undefined && schedules.isDue();
   }
 
@@ -450,6 +437,17 @@ export class Database {
     return true;
   }
 
+  /** Behind a turn, whose results are not lost if one of them ends the actor. */
+  #endLeftovers(): void {
+    if (!this.leftovers.areDue || this.#state !== 'serving' || this.#rest !== 'none') return;
+    this.#running = undefined;
+    this.#core.live.begin(noTicket, 0);
+    this.#inBatch(() => this.leftovers.goOn(() => void this.#writer.write(this.#lastTicket)));
+    this.#around.progress.resting();
+    this.#handOver([], this.#core.live.takeCommits());
+    this.#writer.startSync();
+  }
+
   /** True if it may have written something. */
   #serveLanes(results: TurnResult[]): boolean {
     const hasServed = this.#procedures.goOn(results);
@@ -496,7 +494,7 @@ export class Database {
   #runBatch(results: TurnResult[]): Ticket | undefined {
     const { clock } = this.#core;
     const startedAt = clock.monotonicMillis();
-    const countMax = this.#countOfTurn();
+    const countMax = this.#rest !== 'none' ? 0 : this.#countOfTurn();
     let last: Ticket | undefined;
     while (results.length < countMax) {
       const work = this.#queue.take();

@@ -96,6 +96,18 @@ export function disconnectClient(
   if (outcome.kind !== 'returned') runReducer(core, { ...run, reducer: undefined });
 }
 
+/** Ends a connection that the actor before has left over; nothing happens if it has ended. */
+export function endLeftover(
+  core: DatabaseCore,
+  { connectionId, timestampMicros }: Pick<Connecting, 'connectionId' | 'timestampMicros'>,
+  skipReducer = false,
+): void {
+  const client = core.leftover.get(connectionId);
+  if (client === undefined) return;
+  core.leftover.delete(connectionId);
+  disconnectClient(core, { ...client, connectionId, timestampMicros }, skipReducer);
+}
+
 /** Connections that have rows in the tables, by ascending connection id. */
 export function connectedClients(
   core: DatabaseCore,

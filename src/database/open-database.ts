@@ -1,11 +1,13 @@
 import { assert } from '../assert.ts';
 import { SnapshotLoader } from '../history/load-snapshot.ts';
 import { LogReplay } from '../history/replay-log.ts';
+import type { ReplayedProgram } from '../history/replayed-program.ts';
 import { CommitLog } from '../log/commit-log.ts';
 import type { Disk } from '../log/disk.ts';
 import { epoch } from '../log/epoch.ts';
 import type { LogRecord, SchemaChange } from '../log/record.ts';
 import type { SnapshotLoading } from '../log/snapshot.ts';
+import type { FetchedSnapshot } from '../log/snapshot-begin.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
 import { emptyEnv } from '../module/module-env.ts';
 import { ProgramError, type RunnerContext } from '../module/runner.ts';
@@ -30,6 +32,7 @@ import type { ReadDeploys } from './deploy-rows.ts';
 import type { Entropy } from './entropy.ts';
 import { hostLine } from './host-line.ts';
 import { KeptOutcomes } from './kept-outcomes.ts';
+import { KeptChanges } from './live/kept-changes.ts';
 import { Subscriptions } from './live/subscriptions.ts';
 import { type MigrationSizes, migrationSizesOfLimits } from './migrations/migration-sizes.ts';
 import { markMigrations } from './migrations/migration-table.ts';
@@ -165,6 +168,8 @@ export interface ReplayedLog {
   readonly store: Store;
   readonly replay: LogReplay;
   readonly snapshots: SnapshotLoader;
+  /** Absent: nothing was kept of what its records changed. */
+  readonly kept?: KeptChanges;
 }
 
 /** Replays a log; `isMember`: other hosts have it, too. */
@@ -177,26 +182,54 @@ export async function replayLog(options: LogSurroundings, isMember = false): Pro
   return { log, store, replay, snapshots };
 }
 
-/** Loads the program with which a log ends. The log stays open when that fails. */
-export async function coreOfLog(
+/** The program with which a log ends, loaded; what it does comes later. */
+export interface LoadedAhead {
+  readonly options: LinedOptions;
+  readonly program: ReplayedProgram;
+  readonly loaded: LoadedProgram;
+}
+
+/** Loads the program with which a log ends, for `coreOfLog`. */
+export async function loadAhead(
   given: DatabaseOptions,
-  { log, store, replay, snapshots }: ReplayedLog,
-): Promise<DatabaseCore> {
+  { store, replay }: Pick<ReplayedLog, 'store' | 'replay'>,
+): Promise<LoadedAhead> {
   const options = withLines(given);
-  const { program, lastMicros } = replay;
+  const { program } = replay;
   if (program === undefined) throw new NoProgramError('the log holds no program');
-  const { source, described, publishedMicros, offset } = program;
+  const { source, described, publishedMicros } = program;
   const context = contextOf(options, store, publishedMicros);
   const loaded = await reloadProgram(source, described, context, options);
+  return { options, program, loaded };
+}
+
+/**
+ * Makes the program serve with which a log ends; `ahead`, if that is loaded. The log stays open
+ * when it fails. `isNextTerm`: the last commit may be of another host, whose clock was ahead; its
+ * time goes on.
+ */
+export async function coreOfLog(
+  given: DatabaseOptions,
+  { log, store, replay, snapshots, kept = new KeptChanges() }: ReplayedLog,
+  ahead?: LoadedAhead,
+  isNextTerm = false,
+): Promise<DatabaseCore> {
+  const { program, loaded, ...was } = ahead ?? (await loadAhead(given, { store, replay }));
+  const options = { ...was.options, full: given.full };
+  assert(program === replay.program, 'the program that serves is that of the log');
+  const lastMicros = isNextTerm ? replay.lastMicros + 1n : replay.lastMicros;
+  const { offset } = program;
   const sql = reopenedSchema(loaded, store.catalog);
   const served = programIn(options, store, loaded, { sql, offset });
   const snapshot = snapshots.loaded?.place;
-  const core = { ...coreOf(options, store, log, served), lastMicros, snapshot };
-  core.schedules.arm(lastMicros);
+  const core = { ...coreOf({ ...options, kept }, store, log, served), lastMicros, snapshot };
+  const { schedules } = core;
+  if (isNextTerm) schedules.time.goOnFrom(microsOf(lastMicros), schedules.isNeeded);
+  schedules.arm(lastMicros);
   return core;
 }
 
-/** All lines take one route, which can be redirected for a while. */
+/** All lines of a database take one route, which can be redirected for a while. */
 interface LinedOptions extends DatabaseOptions {
   readonly lines: ModuleLines;
 }
@@ -211,6 +244,11 @@ export interface LogSurroundings
   extends Pick<DatabaseOptions, 'disk' | 'identity' | 'entropy' | 'warn' | 'later' | 'full'> {
   /** Used instead of that in `limits.ts`, for tests. */
   readonly segmentBytes?: number;
+  /**
+   * Of a member of a cluster: puts a snapshot of a log position, or of a later one, beside the
+   * log, under a name that nothing reads; `undefined`: there is none.
+   */
+  readonly fetchSnapshot?: ((position: number) => Promise<FetchedSnapshot | undefined>) | undefined;
 }
 
 function openLog(
@@ -274,7 +312,7 @@ function reopenedSchema({ definition, runner }: LoadedProgram, catalog: Catalog)
 }
 
 function coreOf(
-  options: LinedOptions,
+  options: LinedOptions & { readonly kept?: KeptChanges },
   store: Store,
   log: CommitLog,
   program: Program,
@@ -294,9 +332,10 @@ function coreOf(
     warn,
     program,
     connections: new Map(),
+    leftover: new Map(),
     changedParts: new ChangedParts(),
     views: viewsOf(options, store, program),
-    live: new Subscriptions(program.sql, clock),
+    live: new Subscriptions(program.sql, clock, options.kept ?? new KeptChanges()),
     schedules: schedulesOf(options, store, program),
     kept: new KeptOutcomes(store, options.digest ?? options.hash),
     progress: options.progress,

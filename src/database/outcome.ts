@@ -9,6 +9,8 @@ import type { CommitOffset } from '../store/commit-offset.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
+import type { ListedPart } from './cluster-rows.ts';
+import type { LiveCommit } from './live/live-commit.ts';
 import type { SetId } from './live/set-id.ts';
 
 export type { CommitOffset, Rights };
@@ -219,6 +221,8 @@ export interface SqlRequest {
   readonly parameters?: SqlParameters;
   /** Running time after which it is stopped; if absent or larger, the general limit applies. */
   readonly millisMax?: number;
+  /** What `st_cluster` shows: the door gives it to operators whose statement names that table. */
+  readonly cluster?: readonly ListedPart[];
   readonly confirmed: boolean;
 }
 
@@ -335,6 +339,42 @@ export type UnsubscribeOutcome =
   /** Nothing of the set is left, if it existed. */
   | { readonly kind: 'refused'; readonly error: string; readonly micros: number };
 
+/** The query sets of a client that comes back, and where it was. */
+export interface ResumeRequest {
+  /** What `ResumeOutcome` has said; 0n: the client was not there before. */
+  readonly history: bigint;
+  /** The last commit that it has. */
+  readonly offset: bigint;
+  readonly sets: readonly Pick<SubscribeRequest, 'setId' | 'queries'>[];
+  /** True if it gets only what is durable. */
+  readonly confirmed: boolean;
+}
+
+export interface ResumeOutcome {
+  /**
+   * `resumed`: it is as if the client had never left; all of its sets are watched, or it named
+   * none. `rows`: none of its sets exist, it has to subscribe again. `rewound`: so it has, and what
+   * it has seen is not in the history.
+   */
+  readonly kind: 'resumed' | 'rows' | 'rewound';
+  /**
+   * 128 bits that say in which history offsets are counted, and for whom. The upper half is that of
+   * the log.
+   */
+  readonly history: bigint;
+  readonly offset: CommitOffset;
+  /** The numbers of the queries that each resumed set watches. */
+  readonly sets: readonly ResumedSet[];
+  /** What the client has missed, one for each commit that changed one of its queries. */
+  readonly missed: readonly LiveCommit[];
+  readonly micros: number;
+}
+
+export interface ResumedSet {
+  readonly setId: SetId;
+  readonly queries: readonly number[];
+}
+
 /** A query in the dialect of the connection that is answered once. */
 export interface OneOffRequest {
   readonly sql: string;
@@ -410,6 +450,10 @@ export interface RefusalBody {
     | 'database.notLeader'
     /** No host of the cluster led it while the request could wait; nothing was done. */
     | 'database.noLeader'
+    /** What was read before is of an earlier generation. */
+    | 'database.reset'
+    /** The engine of the cluster took no commits while the request could wait; nothing was done. */
+    | 'database.noEngine'
     /** The operator lets only some callers create databases. */
     | 'creation.forbidden'
     /** The caller has as many databases as it may. */

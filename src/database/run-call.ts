@@ -4,7 +4,13 @@ import type { ProgramReducer } from './call-result.ts';
 import { type DatabaseCore, requireSpace } from './core.ts';
 import { hostLine } from './host-line.ts';
 import { type KeptAnswer, runKeyed } from './keyed-call.ts';
-import { type Connecting, connectClient, disconnectClient, tryConnection } from './lifecycle.ts';
+import {
+  type Connecting,
+  connectClient,
+  disconnectClient,
+  endLeftover,
+  tryConnection,
+} from './lifecycle.ts';
 import {
   type CallError,
   type Caller,
@@ -80,6 +86,8 @@ export function letIn(
   connecting: Connecting,
   isReadOnly: boolean,
 ): string | undefined {
+  // Its client comes back with the id that it had.
+  endLeftover(core, connecting);
   if (!isReadOnly && core.full === undefined) return connectClient(core, connecting);
   return tentatively(core, (transaction) => tryConnection(core, connecting, transaction));
 }

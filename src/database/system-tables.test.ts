@@ -168,20 +168,26 @@ describe('[sql 11] computed system tables', () => {
         'name,is_paused,paused,expression,time_zone,due,at,attempt,last_due,last_start,last_error',
       ],
       [31, 'st_import_range', 'import_id,table_id,first_batch,last_batch,at'],
+      [
+        32,
+        'st_cluster',
+        'kind,name,id,state,address,client_address,zone,version,seen_seconds,leads,leader,term,' +
+          'copies,wishes',
+      ],
     ]);
   });
 
   it('are public, and are not in catalogs', () => {
     const { catalog, schema } = systemOf(raw);
     for (const { access, kind, name } of computedTables) {
-      const isPrivate = name === 'st_schedule' || name === 'st_deploy';
+      const isPrivate = ['st_schedule', 'st_deploy', 'st_cluster'].includes(name);
       const expected = isPrivate ? 'private' : 'public';
       expect([access, kind]).toEqual([expected, 'system']);
     }
     expect(catalog.tables.slice(0, 9)).toEqual(systemTables);
     const names = schema.tables.map(({ name }) => name);
     // Those that keep the state of schedules and imports are hidden.
-    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(24);
+    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(25);
     expect(new Set(schema.tables.map(({ id }) => id)).size).toBe(schema.tables.length);
   });
 
@@ -195,7 +201,7 @@ describe('[sql 11] computed system tables', () => {
       [ids.top, 'the_top', 'user', 'public', none],
     ]);
     const system = rows('st_table').filter((row) => Number((row as Value[])[0]) < 4096);
-    expect(system).toHaveLength(24);
+    expect(system).toHaveLength(25);
     expect(system).toContainEqual([1, 'st_table', 'system', 'public', some([0])]);
     expect(system).toContainEqual([7, 'st_client', 'system', 'public', none]);
     expect(system).toContainEqual([
@@ -411,7 +417,7 @@ describe('[sql 11] computed system tables', () => {
 
   it('describe a database without a module of its own', () => {
     const { rows } = systemOf(moduleOf([]));
-    expect(rows('st_table')).toHaveLength(24);
+    expect(rows('st_table')).toHaveLength(25);
     expect(rows('st_table_accessor')).toEqual([]);
   });
 

@@ -3,6 +3,7 @@ import { limits } from '../limits.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import type { TableId } from '../schema/ids.ts';
 import {
+  clusterTableId,
   computedTables,
   deployTableId,
   firstUserId,
@@ -15,6 +16,7 @@ import type { Table } from '../store/table.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { encoderOf } from '../values/encode.ts';
 import type { ProductType } from '../values/type.ts';
+import { clusterRows, type ListedPart } from './cluster-rows.ts';
 import { deployRows, type ListedDeploy } from './deploy-rows.ts';
 import type { ListedSchedule } from './schedules/schedule-ask.ts';
 import { scheduleRows } from './schedules/schedule-rows.ts';
@@ -90,6 +92,12 @@ export function scheduleTable(schedules: readonly ListedSchedule[]): Table {
 export function deployTable(deploys: readonly ListedDeploy[]): Table {
   const spec = present(computedById.get(deployTableId), 'the table of deploys');
   return filledTable(spec, deployRows(deploys));
+}
+
+/** `st_cluster`, likewise. */
+export function clusterTable(parts: readonly ListedPart[]): Table {
+  const spec = present(computedById.get(clusterTableId), 'the table of the cluster');
+  return filledTable(spec, clusterRows(parts));
 }
 
 /** A table in a store of its own, which is never written again. */

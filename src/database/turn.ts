@@ -2,6 +2,7 @@ import type { LogPlace } from '../log/log-options.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { DatabaseDescription } from './description.ts';
 import type { LiveCommit } from './live/live-commit.ts';
+import type { OwnCommit } from './live/own-commit.ts';
 import type {
   Caller,
   CallOutcome,
@@ -15,6 +16,8 @@ import type {
   ProcedureOutcome,
   ProcedureRequest,
   RefusalBody,
+  ResumeOutcome,
+  ResumeRequest,
   SqlOutcome,
   SqlRequest,
   SubscribeOutcome,
@@ -86,6 +89,11 @@ export type DatabaseRequest =
       readonly subscribe: SubscribeRequest;
     }
   | {
+      readonly kind: 'resume';
+      readonly connection: OpenConnection;
+      readonly resume: ResumeRequest;
+    }
+  | {
       readonly kind: 'unsubscribe';
       readonly connectionId: ConnectionNumber;
       readonly unsubscribe: UnsubscribeRequest;
@@ -105,7 +113,16 @@ export interface ConnectRequest {
   readonly caller: Caller;
   /** 128 bits, never 0n. */
   readonly connectionId: ConnectionNumber;
+  /** Absent: it is new. */
+  readonly stays?: Staying | undefined;
 }
+
+/**
+ * A connection of the actor before, whose client has not left: it goes on without
+ * `client_connected`. `announced`: it was let in, and is refused if it was ended meanwhile.
+ * `perhaps`: nobody knows whether it was; otherwise it is new.
+ */
+export type Staying = 'announced' | 'perhaps';
 
 export interface UpdateRequest {
   readonly kind: 'update';
@@ -134,6 +151,7 @@ export type DatabaseReply =
   | { readonly kind: 'connected'; readonly refusal: string | undefined }
   | { readonly kind: 'disconnected' }
   | { readonly kind: 'subscribed'; readonly outcome: SubscribeOutcome }
+  | { readonly kind: 'resumed'; readonly outcome: ResumeOutcome }
   | { readonly kind: 'unsubscribed'; readonly outcome: UnsubscribeOutcome }
   | { readonly kind: 'oneOff'; readonly outcome: OneOffOutcome }
   /**
@@ -190,6 +208,11 @@ export interface TurnReport {
   readonly nextDueMicros: bigint | undefined;
   /** Runs of schedules that have ended since the last turn; absent: none. */
   readonly runs?: readonly EndedRuns[];
+  /**
+   * Of a copy that follows another host: the commits of connections that read it, by ascending
+   * offset, whether they affected live queries or not; absent: none.
+   */
+  readonly own?: readonly OwnCommit[];
 }
 
 export interface TurnResult {

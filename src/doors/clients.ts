@@ -16,11 +16,18 @@ export interface Client {
   readonly sentBytesPerSecond: number;
   /** Queries that it watches. */
   readonly queries: number;
+  /** The host of the cluster that it is connected with, if that is another one than this. */
+  readonly host?: string | undefined;
 }
+
+/** What of a client only the door knows that it is connected with. */
+export type ClientTraffic = Pick<Client, 'queuedBytes' | 'sentBytesPerSecond' | 'queries'>;
 
 /** Who is connected to which database; the door that holds the connections is one. */
 export interface Clients {
   of(database: DatabaseIdentity): readonly Client[];
+  /** The same, with what other hosts know of theirs; absent: there are none. Never rejects. */
+  list?(database: DatabaseIdentity): Promise<readonly Client[]>;
   /** Ends the connections with that id, and returns how many these are. */
   disconnect(database: DatabaseIdentity, id: ConnectionNumber, reason: string): number;
 }

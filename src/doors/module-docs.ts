@@ -25,12 +25,14 @@ export function docsFor({ functions, tables }: ModuleDocs, shown: ModuleDefiniti
 /** Read once for each program that serves. */
 const known = new WeakMap<DatabaseDescription, Promise<ModuleDocs>>();
 
+type DocsHandle = Pick<DatabaseHandle, 'describe' | 'description' | 'program'>;
+
 /**
  * Reads the doc comments that the running program carries, without running its code. Programs built
  * by other tools have none. The words are the author's: an agent that gets them reads text written
  * by someone else.
  */
-export async function moduleDocs(handle: DatabaseHandle): Promise<ModuleDocs> {
+export async function moduleDocs(handle: DocsHandle): Promise<ModuleDocs> {
   const description = await handle.describe();
   const found = known.get(description) ?? read(handle, description);
   known.set(description, found);
@@ -42,7 +44,7 @@ export async function moduleDocs(handle: DatabaseHandle): Promise<ModuleDocs> {
   }
 }
 
-async function read(handle: DatabaseHandle, description: DatabaseDescription): Promise<ModuleDocs> {
+async function read(handle: DocsHandle, description: DatabaseDescription): Promise<ModuleDocs> {
   const { bytes } = await handle.program();
   // A publish came in between: what was read is about another program.
   if (handle.description !== description) return moduleDocs(handle);

@@ -49,6 +49,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'static.missing':
     case 'env.needed':
     case 'history.other':
+    case 'database.reset':
       return 409;
     case 'jobs.tooManyOfOne':
       return 429;
@@ -60,6 +61,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'database.notLeader':
       return 421;
     case 'database.noLeader':
+    case 'database.noEngine':
     case 'database.overloaded':
     case 'database.opening':
     case 'database.stopped':

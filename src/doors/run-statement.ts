@@ -17,7 +17,7 @@ export interface StatementWanted {
  * connection, unless it is committed already.
  */
 export async function runStatement(
-  handle: DatabaseHandle,
+  handle: Pick<DatabaseHandle, 'query' | 'disconnect'>,
   request: Omit<SqlRequest, 'connection'>,
   { abandoned, stay }: StatementWanted,
 ): Promise<SqlOutcome> {

@@ -1,3 +1,4 @@
+import type { Report } from '../node/report-line.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { HistoryControl } from './databases/history-control.ts';
 import type { RunningDatabases } from './databases/running-databases.ts';
@@ -17,6 +18,7 @@ interface Followers {
   readonly env: EnvStore;
   readonly quotas: Quotas;
   readonly changes: Listeners<DatabaseIdentity>;
+  readonly report: Report;
   readonly kept: KeptOfDatabases;
 }
 
@@ -36,18 +38,37 @@ interface KeptOfDatabases {
  */
 export function followRegistry(followers: Followers): void {
   const { registry, running, env, quotas, changes, kept } = followers;
+  let hasSwept = false;
   registry.onCopied(async () => {
     const { removed, followed } = await running.reconcile(
       registry.databases,
       registry.role.kind === 'leader',
     );
-    for (const database of removed) await forget(database, kept);
+    const strays = !hasSwept && isCurrent(registry) ? await sweep(followers) : undefined;
+    hasSwept ||= strays !== undefined;
+    for (const database of [...removed, ...(strays ?? [])]) await forget(database, kept);
     await env.copied();
     for (const owner of new Set([...registry.databases].map((one) => one.owner))) {
       quotas.apply(owner);
     }
     for (const database of [...removed, ...followed]) changes.tell(database);
   });
+}
+
+/** True if it knows all that the cluster does. */
+function isCurrent({ role }: Registry): boolean {
+  return role.kind === 'leader' || (role.kind === 'follower' && role.isAtEnd);
+}
+
+/** Removes what is left of databases that were deleted while this host was down. */
+async function sweep({ registry, running, report }: Followers): Promise<DatabaseIdentity[]> {
+  try {
+    return await running.removeStrays((identity) => registry.database(identity) !== undefined);
+  } catch (error) {
+    const message = `the folder of a deleted database stays until the next start: ${error}`;
+    report({ level: 'warn', message });
+    return [];
+  }
 }
 
 async function forget(database: DatabaseIdentity, kept: KeptOfDatabases): Promise<void> {

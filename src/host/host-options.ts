@@ -17,6 +17,7 @@ import type { OutboundRules } from './outbound/outbound-rules.ts';
 import type { Creators } from './registry/access.ts';
 import type { HistoryChoice } from './registry/history-choice.ts';
 import type { QuotaLimits } from './registry/quota-limits.ts';
+import type { RegistryPart } from './registry/registry-content.ts';
 import type { HostCluster } from './replication/host-cluster.ts';
 import type { Budget } from './seats/budget.ts';
 import type { IsolationRules } from './workers/isolation.ts';
@@ -82,6 +83,11 @@ export interface HostOptions {
   readonly program?: string;
   /** The cluster that this host belongs to; absent: it is alone. */
   readonly cluster?: HostCluster | undefined;
+  /** What the registry takes over before databases open; `done` is called when it has. */
+  readonly adopts?: {
+    readonly parts: readonly RegistryPart[];
+    done(): Promise<void>;
+  };
   /** Receives lines for the operator: one sentence each, no secrets and no row contents. */
   readonly report: Report;
 }

@@ -71,6 +71,7 @@ import { workerPlacement } from './workers/worker-placement.ts';
 interface HostParts {
   readonly registry: Registry;
   readonly running: RunningDatabases;
+  readonly cluster: HostOptions['cluster'];
   readonly publisher: Publisher;
   readonly plans: PlanControl;
   readonly access: Access;
@@ -205,7 +206,7 @@ export class Host {
     const known = new KnownSchedules(registry);
     const deploys = openDeploys(options, { files, registry, running: () => running });
     const sites = await openSites(options, {
-      ...{ files, registry },
+      ...{ files, registry, leadTerm: (database) => running.roles.leadTerm(database) },
       running: (database) => running.program(database),
       earlierSets: (database) => deploys.of(database).earlierSets(),
       limitOf: (database) => quotas.limitOf('static-bytes', database),
@@ -259,7 +260,7 @@ export class Host {
     const metrics = new MetricsHour({ ...options, databases: () => running.handles });
     metrics.start();
     const kept = { ...publishing, outbound, metrics, ...histories, ledger };
-    followRegistry({ registry, running, env: envStore, quotas, changes, kept });
+    followRegistry({ ...options, registry, running, env: envStore, quotas, changes, kept });
     const rest = {
       ...{ deploys: publishing.control, canaries: publishing.canaries },
       deployCounts: publishing.counts,
@@ -268,7 +269,8 @@ export class Host {
       ledger: new LedgerControl(ledger, { access, registry }),
       plans: new PlanControl({ access, running, publisher }),
     };
-    return new Host({ registry, running, publisher, access, grants, audit, quotas, ...rest });
+    const parts = { registry, running, publisher, access, grants, audit, quotas, ...rest };
+    return new Host({ cluster: options.cluster, ...parts });
   }
 
   /** `close` comes soon: aborts procedures that wait, and imports, so that they answer before. */
@@ -467,7 +469,7 @@ export class Host {
   logs(caller: HostCaller, target: string, request: LogRequest): LogStream {
     const record = this.#record(target);
     this.access.require(caller, record, 'viewLogs');
-    return this.#entry(record).log.read(request);
+    return this.replication.readLog(record.identity, this.#entry(record).log, request);
   }
 
   statistics(): HostStatistics {
@@ -523,7 +525,7 @@ export class Host {
 /** Opens the data folder, with the registry and the audit log in it. */
 async function openFiles(options: HostOptions) {
   const files = new DatabaseFiles(options.directory);
-  await files.makeRegistry();
+  await files.makeRegistry(options.adopts !== undefined);
   const keeping =
     files.registry === undefined
       ? undefined
@@ -533,6 +535,8 @@ async function openFiles(options: HostOptions) {
           writer: options.writer,
         });
   const registry = await openRegistry({ ...options, keeping }, files);
+  for (const part of options.adopts?.parts ?? []) await registry.adopt(part);
+  await options.adopts?.done();
   await files.endRestores((database) => registry.database(database) !== undefined);
   const warn = (message: string) => options.report({ level: 'warn', message });
   for (const left of await files.endRemovals()) warn(left);

@@ -8,6 +8,8 @@ import { Sites, type SitesOptions } from './sites/sites.ts';
 interface SiteParts extends Pick<SitesOptions, 'running' | 'earlierSets'> {
   readonly files: DatabaseFiles;
   readonly registry: Registry;
+  /** The term in which this host leads a database; `undefined`: it does not. */
+  readonly leadTerm: (database: DatabaseIdentity) => number | undefined;
   /** Bytes of static files that a database may have. */
   readonly limitOf: (database: DatabaseIdentity) => number;
 }
@@ -15,7 +17,7 @@ interface SiteParts extends Pick<SitesOptions, 'running' | 'earlierSets'> {
 /** The static files of all databases, measured. */
 export async function openSites(
   { clock, report, cluster }: HostOptions,
-  { files, registry, running, earlierSets, limitOf }: SiteParts,
+  { files, registry, running, earlierSets, limitOf, leadTerm }: SiteParts,
 ): Promise<Sites> {
   const sites = new Sites({
     folderOf: (database) => files.staticFolder(database),
@@ -24,7 +26,11 @@ export async function openSites(
     running,
     earlierSets,
     earlierBytesMax: (database) => Math.min(limitOf(database), limits.siteBytesMax),
-    isOfCluster: cluster !== undefined,
+    shared: cluster && {
+      store: cluster.siteFiles,
+      term: leadTerm,
+      provesLead: async (database) => (await cluster.provesLead?.(database)) ?? true,
+    },
     report,
   });
   for (const { identity } of registry.databases) await sites.measure(identity);

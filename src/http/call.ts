@@ -8,6 +8,7 @@ import {
 import { idempotencyKeyOf } from '../doors/idempotency-key.ts';
 import { callWithJson } from '../doors/json-call.ts';
 import { functionsHint } from '../doors/names-hint.ts';
+import { leaderPlace } from '../doors/read-place.ts';
 import { crashReason } from '../host/databases/crash-reason.ts';
 import type { Host } from '../host/host.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
@@ -32,6 +33,7 @@ export async function call(exchange: Exchange, { host, confirms }: HttpContext):
   const headers = {
     'spacetime-energy-used': '0',
     'spacetime-execution-duration-micros': String(outcome.micros),
+    ...leaderPlace(database, outcome.kind === 'committed' ? outcome.offset : undefined),
   };
   if (answer.kind === 'procedure' && answer.outcome.kind === 'failed') {
     const { error } = answer.outcome;

@@ -1,4 +1,5 @@
 import type { AuditAction } from '../host/registry/audit-log.ts';
+import { limits } from '../limits.ts';
 import { jsonObject } from './body.ts';
 import { type ClusterDesk, ClusterRefusal } from './cluster-desk.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
@@ -22,6 +23,30 @@ export function clusterRoutes(context: HttpContext): Route[] {
       methods: { POST: operators(context, 'move database', moved(context)) },
     },
     {
+      path: '/v1/cluster/databases/:db/verify',
+      methods: { POST: { ...operators(context, 'verify shared log', verified), isOfHost: true } },
+    },
+    {
+      path: '/v1/cluster/databases/:db/repair',
+      methods: { POST: { ...operators(context, 'repair shared log', repaired), isOfHost: true } },
+    },
+    {
+      path: '/v1/cluster/databases/:db/set',
+      methods: { POST: operators(context, 'set copies', copiesSet(context)) },
+    },
+    {
+      path: '/v1/cluster/databases/:db/export',
+      methods: { GET: operators(context, 'export from cluster', exported(context)) },
+    },
+    {
+      path: '/v1/cluster/databases/:db/entries',
+      methods: { GET: operators(context, 'view cluster', entries(context)) },
+    },
+    {
+      path: '/v1/cluster/databases/:db/snapshot',
+      methods: { GET: operators(context, 'view cluster', snapshot(context)) },
+    },
+    {
       path: '/v1/cluster/hosts/:host/drain',
       methods: { POST: operators(context, 'drain host', drained(true)) },
     },
@@ -32,6 +57,19 @@ export function clusterRoutes(context: HttpContext): Route[] {
     {
       path: '/v1/cluster/hosts/:host',
       methods: { DELETE: operators(context, 'forget host', forgotten) },
+    },
+    { path: '/v1/cluster/keys', methods: get((desk) => desk.keys()) },
+    {
+      path: '/v1/cluster/keys/rotate',
+      methods: { POST: operators(context, 'rotate keys', keysRotated) },
+    },
+    {
+      path: '/v1/cluster/keys/retire',
+      methods: { POST: operators(context, 'retire key', keyRetired) },
+    },
+    {
+      path: '/v1/cluster/secret/rotate',
+      methods: { POST: operators(context, 'rotate cluster secret', secretRotated) },
     },
     {
       path: '/v1/cluster/check',
@@ -86,10 +124,79 @@ function moved({ host }: HttpContext): Run {
   };
 }
 
+/** `POST …/databases/:db/verify`: reads the whole log, and answers when it is at its end. */
+async function verified(desk: ClusterDesk, exchange: Exchange): Promise<Reply> {
+  const database = desk.databaseOf(targetOf(exchange));
+  return shown(await desk.verify(database, exchange.abandoned));
+}
+
+/** `POST …/databases/:db/set` with `{"copies":3}`; null: as many as of any database. */
+function copiesSet({ host }: HttpContext): Run {
+  return async (desk, exchange) => {
+    const { identity } = host.database(targetOf(exchange));
+    const { copies } = await jsonObject(exchange);
+    const isCount = typeof copies === 'number' && Number.isSafeInteger(copies);
+    const isFitting = isCount && copies >= 1 && copies <= limits.copiesMax;
+    if (copies !== null && !isFitting) {
+      const wanted = `‹a whole number from 1 to ${limits.copiesMax}, or null›`;
+      throw new HttpError(text(422, `expected {"copies": ${wanted}}`));
+    }
+    await desk.setCopies(identity, isFitting ? copies : undefined);
+    return empty(200);
+  };
+}
+
+/** `POST …/databases/:db/repair` with `{"from":"b"}`. */
+async function repaired(desk: ClusterDesk, exchange: Exchange): Promise<Reply> {
+  const database = desk.databaseOf(targetOf(exchange));
+  const { from } = await jsonObject(exchange);
+  if (typeof from !== 'string') throw new HttpError(text(422, 'expected {"from": "‹host›"}'));
+  return shown(await desk.repair(database, from));
+}
+
+function exported({ host }: HttpContext): Run {
+  return async (desk, exchange) => {
+    const { identity } = host.database(targetOf(exchange));
+    const found = await desk.exported(identity);
+    const caller = callerOf(exchange);
+    const detail = { database: exchange.params.db ?? '' };
+    await host.audit.note({ action: 'export from cluster', caller, outcome: 'done', detail });
+    return shown(found);
+  };
+}
+
+/** `GET …/databases/:db/entries?generation=1&from=0`: see `encodeEntries`. */
+function entries({ host }: HttpContext): Run {
+  return async (desk, exchange) => {
+    const { identity } = host.database(targetOf(exchange));
+    const generation = wholeIn(exchange, 'generation');
+    const page = await desk.entries(identity, generation, wholeIn(exchange, 'from'));
+    const headers = { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' };
+    return { status: 200, headers, body: page };
+  };
+}
+
+/** `GET …/databases/:db/snapshot?generation=1&position=0`: one that covers that log position. */
+function snapshot({ host }: HttpContext): Run {
+  return async (desk, exchange) => {
+    const { identity } = host.database(targetOf(exchange));
+    const generation = wholeIn(exchange, 'generation');
+    const pieces = await desk.snapshot(identity, generation, wholeIn(exchange, 'position'));
+    const headers = { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' };
+    return { status: 200, headers, body: ReadableStream.from(pieces) };
+  };
+}
+
+function wholeIn({ query }: Exchange, name: string): number {
+  const found = query.count(name);
+  if (found === undefined) throw new HttpError(text(422, `expected ?${name}=‹a whole number›`));
+  return found;
+}
+
 function drained(isDraining: boolean): Run {
   return async (desk, { params }) => {
-    await desk.drain(params.host ?? '', isDraining);
-    return empty(200);
+    const left = await desk.drain(params.host ?? '', isDraining);
+    return isDraining ? shown({ left }) : empty(200);
   };
 }
 
@@ -98,8 +205,35 @@ async function forgotten(desk: ClusterDesk, { params }: Exchange): Promise<Reply
   return empty(200);
 }
 
+/** `POST …/keys/rotate` with `{}`, `{"retire":true}` or `{"secrets":true}`. */
+async function keysRotated(desk: ClusterDesk, exchange: Exchange): Promise<Reply> {
+  const { retire = false, secrets = false } = await jsonObject(exchange);
+  if (typeof retire !== 'boolean' || typeof secrets !== 'boolean' || (retire && secrets)) {
+    const message = 'expected {}, {"retire": true} or {"secrets": true}';
+    throw new HttpError(text(422, message));
+  }
+  await desk.rotateKeys({ retire, secrets });
+  return shown(await desk.keys());
+}
+
+/** `POST …/keys/retire` with `{"number":1}`, and `"secrets":true` for a key of secrets. */
+async function keyRetired(desk: ClusterDesk, exchange: Exchange): Promise<Reply> {
+  const { number, secrets = false } = await jsonObject(exchange);
+  if (typeof number !== 'number' || typeof secrets !== 'boolean') {
+    throw new HttpError(text(422, 'expected {"number": ‹of an old key›}'));
+  }
+  await desk.retireKey({ number, secrets });
+  return shown(await desk.keys());
+}
+
+/** `POST …/secret/rotate`, without a body: the secret itself never comes this way. */
+async function secretRotated(desk: ClusterDesk): Promise<Reply> {
+  await desk.rotateSecret();
+  return shown(await desk.keys());
+}
+
 function shown(body: object): Reply {
   return json(200, JSON.stringify(body), { 'cache-control': 'no-store' });
 }
 
-const aloneText = 'This service is no host of a cluster: it was started without --cluster.';
+const aloneText = 'This service is not a host of a cluster: it was started without --cluster.';

@@ -9,10 +9,15 @@ import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
 const uncached = { 'cache-control': 'no-cache' };
 
 /** `GET /v1/database/:db/connections`: who is connected, the oldest first. */
-export function listConnections(exchange: Exchange, { host, clients }: HttpContext): Reply {
+export async function listConnections(
+  exchange: Exchange,
+  { host, clients }: HttpContext,
+): Promise<Reply> {
   const database = host.database(targetOf(exchange));
   host.access.require(callerOf(exchange), database, 'viewConnections');
-  return json(200, JSON.stringify(clients.of(database.identity).map(shownClient)), uncached);
+  const { identity } = database;
+  const listed = (await clients.list?.(identity)) ?? clients.of(identity);
+  return json(200, JSON.stringify(listed.map(shownClient)), uncached);
 }
 
 function shownClient({ id, identity, sinceMillis, ...client }: Client) {
@@ -25,6 +30,7 @@ function shownClient({ id, identity, sinceMillis, ...client }: Client) {
     queued_bytes: client.queuedBytes,
     sent_bytes_per_second: client.sentBytesPerSecond,
     queries: client.queries,
+    ...(client.host !== undefined && { host: client.host }),
   };
 }
 

@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Sender } from '../auth/page-rules.ts';
 import { hintLine } from '../doors/call-error-text.ts';
+import type { CopyOffer } from '../doors/copy-offer.ts';
 import { booleanFault, choiceFault, queryFault, repeatedFault } from '../doors/request-faults.ts';
+import type { CopyHandle } from '../host/supervision/copy-handle.ts';
 import { limits } from '../limits.ts';
 import type { HttpVersion } from '../protocol/http-abi.ts';
 
@@ -46,8 +48,19 @@ export interface Exchange {
   readonly localAddress: string;
   /** Aborted when the client leaves before it has received the whole response. */
   readonly abandoned: AbortSignal;
+  /** This host's copy of the database, where the request is to be answered from it. */
+  readonly copy: ReadCopy | undefined;
+  /** This host's copy of a database that another one leads, which the endpoint may read. */
+  readonly offer: CopyOffer | undefined;
   /** Keeps the request counted as in progress until then, though its response has begun. */
   inHandUntil(done: Promise<unknown>): void;
+}
+
+/** A copy that is read. */
+export interface ReadCopy {
+  readonly handle: CopyHandle;
+  /** The last commit in the rows that the answer is about; the endpoint knows it better. */
+  offset: number;
 }
 
 /** The head of a request as it came. Texts have one character for each byte. */

@@ -13,7 +13,7 @@ export function logs(exchange: Exchange, { host, stopping }: HttpContext): Reply
   const follow = exchange.query.boolean('follow', false);
   const caller = callerOf(exchange);
   const database = host.database(targetOf(exchange));
-  const stream = host.logs(caller, targetOf(exchange), { lines, follow });
+  const stream = host.logs(caller, targetOf(exchange), { lines, follow, ofAllHosts: true });
   const end = () => {
     stopping.removeEventListener('abort', end);
     forgetLosses();

@@ -1,5 +1,6 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { PageRules } from '../auth/page-rules.ts';
+import type { CopyOffer } from '../doors/copy-offer.ts';
 import type { EngineReply } from '../mcp-protocol/engine-request.ts';
 import { errorText, noId, notJsonText } from '../mcp-protocol/json-rpc.ts';
 import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
@@ -18,6 +19,8 @@ export interface McpDoor {
   handle(request: McpRequest): Promise<EngineReply>;
   /** The database that a message to the server of a whole host is about. */
   databaseIn(body: JsonValue): string | undefined;
+  /** Whether a message says from which rows it is to be answered. */
+  namesRows(body: JsonValue): boolean;
 }
 
 /** One message as an endpoint received it. */
@@ -30,6 +33,8 @@ export interface McpRequest {
   /** Name or identity from the path; `undefined` for the host-wide server. */
   readonly database: string | undefined;
   readonly features: ReadonlySet<AgentFeature>;
+  /** A copy that it may be answered from. */
+  readonly offer: CopyOffer | undefined;
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
 }
@@ -52,6 +57,10 @@ export function mcpRoutes(door: McpDoor, { origins, login }: McpRules): Route[] 
         ignoresQueryToken: true,
         challenge: (exchange, fault) => challenge(exchange, path, { rules: login, fault }),
         target: (exchange) => targetIn(exchange, door),
+        takesOffer: async (exchange) => {
+          const body = await parsedBody(exchange);
+          return body !== undefined && door.namesRows(body);
+        },
         run: (exchange) => handle(exchange, door),
       },
     },
@@ -61,9 +70,14 @@ export function mcpRoutes(door: McpDoor, { origins, login }: McpRules): Route[] 
 async function targetIn(exchange: Exchange, door: McpDoor): Promise<string | undefined> {
   const { db } = exchange.params;
   if (db !== undefined) return db;
+  const body = await parsedBody(exchange);
+  return body === undefined ? undefined : door.databaseIn(body);
+}
+
+async function parsedBody(exchange: Exchange): Promise<JsonValue | undefined> {
   const body = await jsonBody(exchange, json(400, notUtf8));
   try {
-    return door.databaseIn(await parseBody(body));
+    return await parseBody(body);
   } catch (error) {
     // What is no JSON is answered by the server, in its own words.
     if (error instanceof HttpError) return undefined;
@@ -80,6 +94,7 @@ async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
     countMore: (requestCount) => exchange.countMore(requestCount),
     database: exchange.params.db,
     features,
+    offer: exchange.offer,
     signal: exchange.abandoned,
   });
   switch (reply.kind) {

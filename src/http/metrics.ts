@@ -22,6 +22,8 @@ import { addSleep } from './sleep-metrics.ts';
 interface LookedAt extends Omit<HostedStatistics, 'health' | 'vitals'> {
   readonly health: DatabaseHealth;
   readonly vitals: VitalFigures;
+  /** True: another host of the cluster leads it, and this one has a copy. */
+  readonly isFollowed: boolean;
 }
 
 interface Figure extends Instrument {
@@ -38,8 +40,8 @@ interface Figures<Value> extends Instrument {
 const figures: readonly Figure[] = [
   {
     name: 'reducerdb_database_up',
-    help: '1 while the database serves',
-    read: ({ state }) => (state === 'serving' ? 1 : 0),
+    help: '1 while the database serves, or follows another host',
+    read: ({ state, isFollowed }) => (state === 'serving' || isFollowed ? 1 : 0),
   },
   {
     name: 'reducerdb_database_healthy',
@@ -234,6 +236,12 @@ const labelled: readonly Figures<number>[] = [
       [...vitals.refusals].map(([code, count]) => [{ code, outcome: outcomeOf(code) }, count]),
   },
   {
+    name: 'reducerdb_resumes_total',
+    help: 'Clients that came back: with what they missed, with all rows, or behind lost commits',
+    labels: ['kind'],
+    read: ({ vitals }) => Object.entries(vitals.resumes).map(([kind, count]) => [{ kind }, count]),
+  },
+  {
     name: 'reducerdb_faults_total',
     help: 'Times the database ended unexpectedly, by reason',
     labels: ['reason'],
@@ -322,7 +330,12 @@ async function metrics({
   // Databases that have not been opened have no figures yet, and zeros would look like a loss.
   // There may be thousands that sleep.
   const awake = databases.filter(({ state }) => state !== 'closed' && state !== 'asleep');
-  addFigures(registry, awake.map(lookAt));
+  const parts = cluster?.figures().databases ?? [];
+  const followed = new Set(parts.flatMap((one) => (one.role === 'follower' ? one.database : [])));
+  addFigures(
+    registry,
+    awake.map((one) => lookAt(one, followed.has(identityToHex(one.identity)))),
+  );
   addLimits(registry, host);
   addOutbound(registry, await host.outbound.figures());
   addSites(registry, host);
@@ -342,8 +355,8 @@ async function metrics({
   return text(200, await all.metrics(), { 'content-type': registry.contentType });
 }
 
-function lookAt(one: HostedStatistics): LookedAt {
-  return { ...one, health: one.health(), vitals: one.vitals() };
+function lookAt(one: HostedStatistics, isFollowed: boolean): LookedAt {
+  return { ...one, health: one.health(), vitals: one.vitals(), isFollowed };
 }
 
 /** Adds the figures. Labels are identities and fixed words, never text of a module or client. */

@@ -1,15 +1,27 @@
 import type { IncomingMessage } from 'node:http';
-import type { ClusterPart, Led } from '../cluster/cluster-part.ts';
+import type { ClusterPart } from '../cluster/cluster-part.ts';
 import { hintHeaders } from '../cluster/leader-hint.ts';
 import type { ForwardAnswer, ForwardRequest } from '../cluster/link-client.ts';
+import type { Led } from '../cluster/routing.ts';
 import type { ForwardedClient, ForwardedHead } from '../cluster/settled-caller.ts';
 import { Refusal } from '../database/outcome.ts';
-import { lostElsewhere, noLeader, tooManyWait } from '../doors/leader-refusals.ts';
+import type { CopyOffer } from '../doors/copy-offer.ts';
+import { placeHeaders } from '../doors/read-place.ts';
+import { type GivenWish, wishOf } from '../doors/read-wish.ts';
+import type { HostedDatabase } from '../host/hosted-database.ts';
 import { parseTarget } from '../host/registry/names.ts';
 import { registryIdentity } from '../host/registry/registry.ts';
+import { noEngine } from '../host/replication/engine-state.ts';
+import {
+  lostElsewhere,
+  noLeader,
+  tooManyWait,
+  tooOldHere,
+} from '../host/replication/leader-refusals.ts';
+import { readCopy } from '../host/replication/read-copy.ts';
 import { limits } from '../limits.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
-import { type Exchange, empty, type HeaderLine, type Reply } from './exchange.ts';
+import { type Exchange, empty, type HeaderLine, type ReadCopy, type Reply } from './exchange.ts';
 
 /** A request that may have to go to another host. */
 export interface PassableExchange extends Pick<Exchange, 'method' | 'caller' | 'abandoned'> {
@@ -19,15 +31,42 @@ export interface PassableExchange extends Pick<Exchange, 'method' | 'caller' | '
   readonly client: ForwardedClient;
   /** True if an endpoint has read the body in pieces, which are gone. */
   readonly isSpent: boolean;
+  /** The copy that the endpoint reads. */
+  copy: ReadCopy | undefined;
+  /** A copy that the endpoint may read, if it finds that the request wants that. */
+  offer: CopyOffer | undefined;
   /** The body: kept, if it is short or an endpoint has read it. */
   passedBody(): Promise<ForwardRequest['body']>;
   inHandUntil(done: Promise<unknown>): void;
 }
 
 export interface PassingOnOptions {
-  readonly part: Pick<ClusterPart, 'name' | 'forward' | 'isLedElsewhere' | 'hintFor'>;
+  readonly part: Pick<
+    ClusterPart,
+    | 'name'
+    | 'forward'
+    | 'forwardJob'
+    | 'isLedElsewhere'
+    | 'isBroken'
+    | 'hintFor'
+    | 'copies'
+    | 'knowsRights'
+    | 'engine'
+  >;
   /** The identity behind a target; throws `Refusal` if there is none. */
   readonly resolve: (target: string) => DatabaseIdentity;
+  /** Throws `Refusal` if there is none. */
+  readonly database: (identity: DatabaseIdentity) => HostedDatabase;
+}
+
+/** What a client asks for: which database, and from where it may be read, if it is a read. */
+export interface Wanted {
+  /** As the client named it. */
+  readonly target: string | undefined;
+  /** Throws `HttpError` for parameters that are wrong. */
+  readonly wish?: (() => GivenWish | undefined) | undefined;
+  /** True: the endpoint itself knows whether a copy will do. */
+  readonly takesOffer?: boolean | undefined;
 }
 
 /**
@@ -42,35 +81,104 @@ export class PassingOn {
     this.#options = options;
   }
 
-  /** `target`: the database that the request is for, as its client named it. */
   async serve(
     exchange: PassableExchange,
-    target: string | undefined,
+    { target, wish, takesOffer }: Wanted,
     work: () => Promise<Reply> | Reply,
   ): Promise<Reply> {
     const { forwarded } = exchange;
     const database = target === undefined ? undefined : this.#find(target);
     const isForHere = forwarded !== undefined && !forwarded.isAsked;
+    const { knowsRights } = this.#options.part;
+    const mayRead = forwarded === undefined && this.#isElsewhere(database) && knowsRights;
+    if (wish !== undefined && mayRead) {
+      const read = await this.#readHere(exchange, database, wish(), work);
+      if (read !== undefined) return this.#named(read);
+    }
+    if (takesOffer === true && mayRead) {
+      const reply = await this.#offerHere(exchange, database, work);
+      if (reply !== undefined) return this.#named(reply);
+    }
     let next: Next | undefined =
       !isForHere && this.#isElsewhere(database) ? { database, isAsked: false } : undefined;
     for (let turn = 0; turn < turnsMax; turn++) {
-      const passed = next === undefined ? undefined : await this.#pass(exchange, next);
+      const passed = next === undefined ? undefined : await this.#passIfThere(exchange, next);
       if (passed !== undefined) return passed;
       try {
         return this.#named(await work());
       } catch (error) {
+        const ofJob = await this.#passJob(error, exchange);
+        if (ofJob !== undefined) return ofJob;
         next = this.#nextFor(error, database, exchange);
         if (next === undefined) return this.#refused(error, exchange);
-        if (exchange.isSpent) throw noLeader();
+        if (exchange.isSpent) throw this.#nobody();
       }
     }
-    throw noLeader();
+    throw this.#nobody();
+  }
+
+  /** Without the engine nobody can begin to lead. */
+  #nobody(): Refusal {
+    return this.#options.part.engine.isAway ? noEngine() : noLeader();
+  }
+
+  /** Lets the endpoint read this host's copy; `undefined`: the leader is to answer. */
+  async #offerHere(
+    exchange: PassableExchange,
+    database: DatabaseIdentity,
+    work: () => Promise<Reply> | Reply,
+  ): Promise<Reply | undefined> {
+    let state: 'open' | 'passed' | 'begun' = 'open';
+    const passOn = (): boolean => {
+      if (state === 'open') state = 'passed';
+      return state === 'passed';
+    };
+    const { copy } = this.#options.database(database).handle;
+    exchange.offer = { database, copy, times: this.#options.part.copies, passOn };
+    try {
+      const reply = await work();
+      if (state === 'open') state = 'begun';
+      return state === 'begun' ? reply : undefined;
+    } finally {
+      exchange.offer = undefined;
+    }
+  }
+
+  /** Answers from this host's copy; `undefined`: the leader is to answer. */
+  async #readHere(
+    exchange: PassableExchange,
+    identity: DatabaseIdentity,
+    given: GivenWish | undefined,
+    work: () => Promise<Reply> | Reply,
+  ): Promise<Reply | undefined> {
+    if (given === undefined) return undefined;
+    const { copies: times } = this.#options.part;
+    const database = this.#options.database(identity);
+    const { copy: handle } = database.handle;
+    const readable = { database: identity, copy: handle, times };
+    const read = await readCopy(readable, wishOf(given, database), async () => {
+      const copy = { handle, offset: times.settledOffset(identity) };
+      exchange.copy = copy;
+      try {
+        return { answer: await work(), offset: copy.offset };
+      } finally {
+        exchange.copy = undefined;
+      }
+    });
+    if (read.kind === 'tooOld') throw tooOldHere();
+    if (read.kind === 'leader') return undefined;
+    const { answer, offset, ageMillis } = read;
+    const place = { role: 'follower', generation: database.generation, offset, ageMillis } as const;
+    return { ...answer, headers: { ...answer.headers, ...placeHeaders(place) } };
   }
 
   #find(target: string): DatabaseIdentity | undefined {
     if (parseTarget(target).kind === 'invalid') return undefined;
     try {
-      return this.#options.resolve(target);
+      const identity = this.#options.resolve(target);
+      // A name outlives its database.
+      this.#options.database(identity);
+      return identity;
     } catch (error) {
       if (error instanceof Refusal) return undefined;
       throw error;
@@ -102,11 +210,22 @@ export class PassingOn {
     return isForHere || database === undefined ? undefined : { database, isAsked: false };
   }
 
+  /** A job is known to the host that runs it; `undefined`: no host has it, or it is no job. */
+  async #passJob(error: unknown, exchange: PassableExchange): Promise<Reply | undefined> {
+    const isUnknown = error instanceof Refusal && error.body.code === 'job.unknown';
+    const [, id] = /^\/v1\/jobs\/([0-9a-f]{32})(?:$|\?)/.exec(exchange.incoming.url ?? '') ?? [];
+    if (!isUnknown || id === undefined || exchange.forwarded !== undefined) return undefined;
+    const next = { database: registryIdentity, isAsked: false };
+    const answer = await this.#options.part.forwardJob(id, await requestOf(exchange, next));
+    if (answer === undefined || answer.kind === 'notDone') return undefined;
+    return answerOf(exchange, { ...answer, leader: undefined });
+  }
+
   /** 421 stays among hosts. */
   #refused(error: unknown, { forwarded }: PassableExchange): Reply {
     const isNotLeader = error instanceof Refusal && error.body.code === 'database.notLeader';
     if (!isNotLeader) throw error;
-    if (forwarded === undefined || forwarded.isAsked) throw noLeader();
+    if (forwarded === undefined || forwarded.isAsked) throw this.#nobody();
     return empty(421, hintHeaders(this.#options.part.hintFor(forwarded.database)));
   }
 
@@ -115,22 +234,22 @@ export class PassingOn {
     return { ...reply, headers: { ...reply.headers, ...named } };
   }
 
+  /** Where nobody leads what is broken here, this host says what is wrong. */
+  async #passIfThere(exchange: PassableExchange, next: Next): Promise<Reply | undefined> {
+    try {
+      return await this.#pass(exchange, next);
+    } catch (error) {
+      const isNobody = error instanceof Refusal && error.body.code === 'database.noLeader';
+      if (!isNobody || exchange.isSpent || !this.#options.part.isBroken(next.database)) throw error;
+      return undefined;
+    }
+  }
+
   /** `undefined`: this host leads by now. */
   async #pass(exchange: PassableExchange, next: Next): Promise<Reply | undefined> {
-    const { incoming, method, caller, client, forwarded } = exchange;
-    const hops = forwarded?.hops ?? 0;
-    const waitsMillis = forwarded?.waitsMillis ?? limits.waitLeaderMillis;
-    const led = await this.#options.part.forward({
-      ...{ method, path: incoming.url ?? '/', rawHeaders: incoming.rawHeaders },
-      body: await exchange.passedBody(),
-      head: { ...next, caller, client, waitsMillis, hops },
-      signal: exchange.abandoned,
-    });
-    if (led.kind === 'answered') {
-      const { answer } = led;
-      exchange.inHandUntil(new Promise((resolve) => answer.once('close', resolve)));
-    }
-    return replyOf(led);
+    const led = await this.#options.part.forward(await requestOf(exchange, next));
+    if (led.kind === 'noLeader') throw this.#nobody();
+    return answerOf(exchange, led);
   }
 }
 
@@ -140,7 +259,30 @@ type Next = Pick<ForwardedHead, 'database' | 'isAsked'>;
 /** A database that changes hands more often while a request is here is not waited for. */
 const turnsMax = 4;
 
-function replyOf(led: Led<ForwardAnswer>): Reply | undefined {
+async function requestOf(exchange: PassableExchange, next: Next): Promise<ForwardRequest> {
+  const { incoming, method, caller, client, forwarded } = exchange;
+  const hops = forwarded?.hops ?? 0;
+  const waitsMillis = forwarded?.waitsMillis ?? limits.waitLeaderMillis;
+  return {
+    ...{ method, path: incoming.url ?? '/', rawHeaders: incoming.rawHeaders },
+    body: await exchange.passedBody(),
+    head: { ...next, caller, client, waitsMillis, hops },
+    signal: exchange.abandoned,
+  };
+}
+
+/** What came of a request at another host. */
+type Came = Exclude<Led<ForwardAnswer>, { kind: 'noLeader' }>;
+
+function answerOf(exchange: PassableExchange, led: Came): Reply | undefined {
+  if (led.kind === 'answered') {
+    const { answer } = led;
+    exchange.inHandUntil(new Promise((resolve) => answer.once('close', resolve)));
+  }
+  return replyOf(led);
+}
+
+function replyOf(led: Came): Reply | undefined {
   switch (led.kind) {
     case 'here':
       return undefined;
@@ -148,8 +290,6 @@ function replyOf(led: Led<ForwardAnswer>): Reply | undefined {
       return passedOn(led.answer, led.leader);
     case 'unknown':
       throw lostElsewhere();
-    case 'noLeader':
-      throw noLeader();
     case 'overloaded':
       throw tooManyWait();
   }

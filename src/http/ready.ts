@@ -6,10 +6,10 @@ export const readyPath = '/v1/ready';
 
 /**
  * Why it does not: it opens its databases, or finishes requests before a stop; or it is a host of a
- * cluster that gives its databases away, that lacks its engine, whose copy of the registry is old,
- * or whose disk fails.
+ * cluster that gives its databases away, that lacks its secret or its engine, whose copy of the
+ * registry is old, or whose disk fails.
  */
-type Reason = 'starting' | 'stopping' | 'draining' | 'engine' | 'registry' | 'disk';
+type Reason = 'starting' | 'stopping' | 'draining' | 'secret' | 'engine' | 'registry' | 'disk';
 
 /** The response while it does not. */
 export function notReady(reason: Reason): Reply {

@@ -1,4 +1,5 @@
 import type { PageVerdict } from '../auth/page-rules.ts';
+import type { GivenWish } from '../doors/read-wish.ts';
 import type { Exchange, Reply } from './exchange.ts';
 
 /**
@@ -20,6 +21,12 @@ export interface Method {
    * where another host may have to answer.
    */
   readonly target?: (exchange: Exchange) => Promise<string | undefined>;
+  /** Of reads: from which rows the client wants its answer. Throws `HttpError`. */
+  readonly wish?: (exchange: Exchange) => GivenWish | undefined;
+  /** True: the endpoint itself finds out whether a copy of this host will do. In clusters alone. */
+  readonly takesOffer?: (exchange: Exchange) => Promise<boolean>;
+  /** True: the host that is asked answers, also where another one leads the database. */
+  readonly isOfHost?: true;
   readonly token: TokenRule;
   /** Publishing has a query parameter `token` of its own, so the bearer token is not read there. */
   readonly ignoresQueryToken?: true;

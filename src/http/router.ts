@@ -16,8 +16,10 @@ import {
   forwardedHeadOf,
 } from '../cluster/settled-caller.ts';
 import { Refusal } from '../database/outcome.ts';
+import type { CopyOffer } from '../doors/copy-offer.ts';
 import { pathBytesFault, tooManyRequestsText } from '../doors/request-faults.ts';
 import { decodePathPart, hostFault, splitTarget } from '../doors/request-target.ts';
+import type { HostedDatabase } from '../host/hosted-database.ts';
 import { limits } from '../limits.ts';
 import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -28,6 +30,7 @@ import {
   empty,
   HttpError,
   Query,
+  type ReadCopy,
   type ReceivedHead,
   type Reply,
   text,
@@ -78,6 +81,7 @@ export interface ClusterRouting {
   readonly part: ClusterPart;
   /** The identity behind a target; throws `Refusal` if there is none. */
   readonly resolve: (target: string) => DatabaseIdentity;
+  readonly database: (identity: DatabaseIdentity) => HostedDatabase;
 }
 
 /**
@@ -206,8 +210,12 @@ async function serve(exchange: HonoExchange, answering: Answering): Promise<Repl
   if (method !== undefined) {
     if (passingOn === undefined) return method.run(exchange);
     const app = route === options.apps?.route ? exchange.app : undefined;
-    const target = exchange.params.db ?? app ?? (await method.target?.(exchange));
-    return passingOn.serve(exchange, target, () => method.run(exchange));
+    const named = exchange.params.db ?? app ?? (await method.target?.(exchange));
+    const target = method.isOfHost === true ? undefined : named;
+    const { wish } = method;
+    const takesOffer = await method.takesOffer?.(exchange);
+    const wanted = { target, wish: wish && (() => wish(exchange)), takesOffer };
+    return passingOn.serve(exchange, wanted, () => method.run(exchange));
   }
   route.resolve?.(exchange);
   return empty(405, { allow: allowedMethods(route) });
@@ -348,6 +356,8 @@ class HonoExchange implements Exchange, PassableExchange {
   /** The body, where it may have to be sent to another host. */
   #kept: Uint8Array | undefined;
   isSpent = false;
+  copy: ReadCopy | undefined;
+  offer: CopyOffer | undefined;
   caller: RequestCaller | undefined;
   sender: Sender = 'program';
   /** The identity headers belong to the endpoints that create anonymous identities. */

@@ -54,6 +54,7 @@ import { prePublish } from './pre-publish.ts';
 import { protectedResourceRoutes } from './protected-resource.ts';
 import { cancelPublish, lock, publish, remove, reset, unlock } from './publish.ts';
 import { databaseQuota, identityQuota, putDatabaseQuota, putIdentityQuota } from './quota.ts';
+import { wishIn } from './reading.ts';
 import { readiness, readyPath } from './ready.ts';
 import { databaseRights } from './rights.ts';
 import type { Method, Route } from './route.ts';
@@ -173,7 +174,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('tokens/:id', { DELETE: method(revokeToken) }),
     ofApps(below('call/:name', { POST: method(call) })),
     ...insideRoutes(context),
-    ofApps(below('schema', { GET: method(schema) })),
+    ofApps(below('schema', { GET: { ...method(schema), wish: wishIn } })),
     below('logs', { GET: method(logs) }),
     ofApps(below('health', { GET: method(databaseHealth) })),
     below('ledger', { GET: method(ledger) }),
@@ -199,7 +200,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     ...scheduleOrders.map((kind) =>
       below(`schedules/${kind}`, { POST: method(controlSchedules(kind)) }),
     ),
-    ofApps(below('sql', { POST: method(sql) })),
+    ofApps(below('sql', { POST: { ...method(sql), wish: wishIn } })),
     below('static', { POST: method(announceStatic) }),
     below('static/:hash', { PUT: method(putStatic) }),
     below('pre_publish', { POST: upload(prePublish) }),

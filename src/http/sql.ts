@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { unreachable } from '../assert.ts';
-import type { SqlError } from '../database/outcome.ts';
+import type { SqlError, SqlRequest } from '../database/outcome.ts';
 import { isExplain, type PlanStep, planTree } from '../doors/plan-tree.ts';
+import { leaderPlace } from '../doors/read-place.ts';
+import { checkWishHere } from '../doors/read-wish.ts';
 import { runStatement } from '../doors/run-statement.ts';
 import { positionIn } from '../doors/sql-position.ts';
 import { Stay } from '../doors/stay.ts';
@@ -37,17 +39,22 @@ import {
   text,
 } from './exchange.ts';
 import { wantsPlainValues } from './negotiation.ts';
+import { wishIn } from './reading.ts';
 
 /**
  * `POST /v1/database/:db/sql`: one statement in the body, its result as JSON. Parameter values come
  * as JSON in the query (`params`), or beside the statement in a body of `sqlBodyType`. Who asks for
- * plain values, in the query or by `accept`, gets each row as an object in the plain form.
+ * plain values, in the query or by `accept`, gets each row as an object in the plain form. In a
+ * cluster a read can be answered from the copy of the host that has the request.
  */
-export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+export async function sql(exchange: Exchange, { host, cluster }: HttpContext): Promise<Reply> {
   const { database, caller } = openTarget(exchange, host);
   const confirmed = exchange.query.boolean('confirmed', true);
   const inQuery = parametersInQuery(exchange);
   const shape = shapeOf(exchange);
+  const given = wishIn(exchange);
+  const { copy } = exchange;
+  if (copy === undefined) await checkWishHere(given, database);
   const explains = exchange.query.oneOf('explain', ['json']) !== undefined;
   const { statement, parameters = inQuery } = await statementIn(exchange);
   if (explains && !isExplain(statement)) throw notExplained();
@@ -55,18 +62,23 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
     caller,
     sql: statement,
     ...(parameters === undefined ? {} : { parameters }),
+    ...partsFor(statement, callerOf(exchange), { host, cluster }),
     confirmed,
   };
   const stay = new Stay(host, { caller: callerOf(exchange), database, rights: caller.rights });
   const { abandoned } = exchange;
-  const outcome = await runStatement(database.handle, request, { abandoned, stay });
+  const outcome = await runStatement(copy?.handle ?? database.handle, request, { abandoned, stay });
+  const seen = outcome.kind === 'result' ? outcome.offset : undefined;
+  if (copy !== undefined) copy.offset = seen ?? copy.offset;
+  const place = leaderPlace(database, seen);
   if (outcome.kind === 'failed') {
     const reply = failure(outcome.error);
     const isPlain = wantsPlainValues(exchange.header('accept'));
-    return isPlain ? plainFailure(reply, statement, outcome.error) : reply;
+    const told = isPlain ? plainFailure(reply, statement, outcome.error) : reply;
+    return { ...told, headers: { ...told.headers, ...place } };
   }
   const { rows, micros } = outcome;
-  const headers = { 'spacetime-execution-duration-micros': String(micros) };
+  const headers = { 'spacetime-execution-duration-micros': String(micros), ...place };
   if (explains) return json(200, JSON.stringify({ plan: planOf(outcome) }), headers);
   const pieces = sqlResultPieces(outcome, limits.answerPieceCharacters, shape);
   let text = '';
@@ -76,6 +88,16 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
     return { ...json(200, '', headers), body: inTurns(text, pieces), heldBytes: rows.length };
   }
   return json(200, text, headers);
+}
+
+/** What `st_cluster` shows: to operators alone, and not to the owner of the database. */
+function partsFor(
+  statement: string,
+  caller: ReturnType<typeof callerOf>,
+  { host, cluster }: Pick<HttpContext, 'host' | 'cluster'>,
+): Pick<SqlRequest, 'cluster'> {
+  const isAsked = cluster !== undefined && /\bst_cluster\b/i.test(statement);
+  return isAsked && host.access.isOperator(caller) ? { cluster: cluster.parts() } : {};
 }
 
 function notExplained(): HttpError {

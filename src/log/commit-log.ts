@@ -45,14 +45,14 @@ export class CommitLog {
   readonly #disk: Disk;
   readonly #databaseIdentity: DatabaseIdentity;
   readonly #salt: number;
-  readonly #epoch: Epoch;
+  readonly epoch: Epoch;
   readonly #segmentBytes: number;
   readonly #buffer: RecordBuffer;
   readonly #encoder = new RecordEncoder();
   /** Bytes of records that were not on the disk any more when the log was opened. */
   readonly goneBytes: number;
-  /** Log position that was acknowledged according to the records that were there at opening. */
-  readonly statedPosition: number;
+  /** What was found when it was opened. */
+  readonly found: Pick<RecoveredLog, 'statedPosition' | 'damagedBytes'>;
   readonly #place: { kind: number; offset: number; durablePosition: number; salt: number };
   #state: LogState = { kind: 'open' };
   readonly #syncs = new SyncRuns({
@@ -109,7 +109,7 @@ export class CommitLog {
     this.#databaseIdentity = options.databaseIdentity;
     this.#segmentBytes = options.segmentBytes ?? limits.segmentBytes;
     this.#salt = recovered.salt;
-    this.#epoch = recovered.epoch;
+    this.epoch = recovered.epoch;
     if (options.isReadOnly === true) this.#state = { kind: 'readOnly' };
     this.#isMember = options.isMember === true;
     this.#hasMark = recovered.mark !== undefined;
@@ -128,9 +128,9 @@ export class CommitLog {
     this.#hasRuns = hasRunsIn(recovered.file);
     this.#end = recovered.end;
     this.#reserved = recovered.file.size();
-    const { sequence, position, end } = recovered;
+    const { sequence, position, end, statedPosition, damagedBytes } = recovered;
     this.goneBytes = goneBytes(disk, { sequence, position: position - end + segmentHeaderBytes });
-    this.statedPosition = recovered.statedPosition;
+    this.found = { statedPosition, damagedBytes };
     this.#offset = recovered.offset;
     this.#position = recovered.position;
     this.#lastMicros = recovered.lastMicros;
@@ -176,7 +176,7 @@ export class CommitLog {
     assert(!this.hasUnwritten, 'a snapshot is of what was written');
     return {
       databaseIdentity: this.#databaseIdentity,
-      epoch: this.#epoch,
+      epoch: this.epoch,
       offset: commitOffset(this.#writtenOffset),
       position: this.#writtenPosition,
       chainLow: this.#writtenChainLow,
@@ -524,7 +524,7 @@ export class CommitLog {
       durablePosition: this.#durablePosition,
       chainLow: this.#writtenChainLow,
       chainHigh: this.#writtenChainHigh,
-      epoch: this.#epoch,
+      epoch: this.epoch,
       lastMicros: this.#writtenLastMicros,
       hasMark: this.#hasMark,
       isAfterOrigin: false,

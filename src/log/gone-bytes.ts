@@ -1,4 +1,5 @@
-import { type Disk, DiskError } from './disk.ts';
+import type { Disk } from './disk.ts';
+import { sizeOf } from './file-size.ts';
 import { segmentSequence } from './segment.ts';
 import { segmentNames } from './segment-reader.ts';
 
@@ -18,19 +19,4 @@ export function goneBytes(disk: Disk, { sequence, position }: ActiveSegment): nu
     if ((segmentSequence(name) ?? sequence) < sequence) kept += sizeOf(disk, name);
   }
   return Math.max(0, position - kept);
-}
-
-/** One that goes meanwhile takes nothing; one that cannot be opened is the business of others. */
-function sizeOf(disk: Disk, name: string): number {
-  try {
-    const file = disk.open(name, 'read');
-    try {
-      return file.size();
-    } finally {
-      file.close();
-    }
-  } catch (error) {
-    if (error instanceof DiskError) return 0;
-    throw error;
-  }
 }

@@ -2,12 +2,13 @@ import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { chainOf, type LogPoint } from './log-point.ts';
+import { PackedFile } from './packed-segment.ts';
 import { isCommitKind, recordHeaderBytes } from './record.ts';
 import type { LogWrite } from './replicated-write.ts';
-import { readSegmentHeader, type SegmentHeader, segmentHeaderBytes } from './segment.ts';
+import { isPacked, readSegmentHeader, type SegmentHeader, segmentHeaderBytes } from './segment.ts';
 import { SegmentReader, segmentNames, withReader } from './segment-reader.ts';
 
-/** A segment that is not packed, and where it begins. */
+/** A segment, and where it begins. */
 export interface PlacedSegment {
   readonly name: string;
   readonly header: SegmentHeader;
@@ -28,7 +29,7 @@ export class LogPlaces {
     this.#salt = salt;
   }
 
-  /** Segments in order. A packed one is left out: its records are older than all that change. */
+  /** Segments in order, packed or not. */
   segments(): PlacedSegment[] {
     return segmentNames(this.#disk).flatMap((name) => {
       if (!this.#headers.has(name)) this.#headers.set(name, this.#headerOf(name));
@@ -113,13 +114,17 @@ export class LogPlaces {
     if (this.#open?.name !== name) {
       this.close();
       const file = this.#disk.open(name, 'read');
-      this.#open = { name, file, reader: new SegmentReader(file) };
+      this.#open = { name, file, reader: this.#readerOf(name, file) };
     }
     const open = this.#open;
     if (isRecord(open.reader, position, this.#salt)) return open.reader;
     // The file may have grown, and its space was read before it was written to.
-    open.reader = new SegmentReader(open.file);
+    open.reader = this.#readerOf(name, open.file);
     return isRecord(open.reader, position, this.#salt) ? open.reader : undefined;
+  }
+
+  #readerOf(name: string, file: DiskFile): SegmentReader {
+    return new SegmentReader(isPacked(name) ? new PackedFile(file, this.#disk.codec) : file);
   }
 
   #headerBytes(name: string): Uint8Array {
@@ -127,7 +132,6 @@ export class LogPlaces {
   }
 
   #headerOf(name: string): SegmentHeader | undefined {
-    if (name.endsWith('.gz')) return undefined;
     const reading = readSegmentHeader(this.#headerBytes(name));
     return reading.kind === 'valid' ? reading.header : undefined;
   }

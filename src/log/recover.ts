@@ -1,6 +1,7 @@
 import { type Disk, type DiskFile, tryToRemove } from './disk.ts';
 import { DurableMark, durableMarkName, readDurableMark } from './durable-mark.ts';
 import type { Epoch } from './epoch.ts';
+import { sizeOf } from './file-size.ts';
 import { freeName } from './free-name.ts';
 import type { TornTail } from './judge-break.ts';
 import { LogDamageError } from './log-error.ts';
@@ -45,6 +46,8 @@ export interface RecoveredLog {
   readonly recordCount: number;
   /** Highest log position that a record says was durable. */
   readonly statedPosition: number;
+  /** Bytes that were cut off though they had been durable; only of a log that others have, too. */
+  readonly damagedBytes: number;
   /**
    * The mark of the durable end; the caller closes it. `undefined` if the disk is not lasting, or
    * the log is only read.
@@ -167,7 +170,7 @@ async function createOwn(disk: Disk, options: RecoverOptions, birth: Birth): Pro
   await file.sync();
   await disk.syncDirectory();
   const history = { salt, epoch, offset, lastMicros, position, chainLow, chainHigh };
-  const own = { recordCount: 0, statedPosition: position, mark };
+  const own = { recordCount: 0, statedPosition: position, damagedBytes: 0, mark };
   return { file, sequence, end: segmentHeaderBytes, ...history, ...own };
 }
 
@@ -187,8 +190,9 @@ export async function repair(
 ): Promise<RecoveredLog> {
   if (log.isMarkHalf) warn('One half of the file `durable` was not valid; it is rewritten.');
   const verdict = log.lost === undefined ? 'never durable' : 'given up';
-  if (log.tail !== undefined) await cutTail(disk, log.tail, verdict, warn);
-  const settled = await settle(disk, log);
+  const cut = log.tail === undefined ? 0 : await cutTail(disk, log.tail, verdict, warn);
+  const damagedBytes = log.lost === undefined ? 0 : cut;
+  const settled = { ...(await settle(disk, log)), damagedBytes };
   try {
     await settleSnapshots(disk, log, warn);
     const isNew = disk.isLasting && readDurableMark(disk).kind === 'absent';
@@ -220,8 +224,8 @@ async function settle(disk: Disk, log: WalkedLog): Promise<RecoveredLog> {
   const { salt, epoch, offset, lastMicros, position, chainLow, chainHigh, recordCount } = log;
   const history = { salt, epoch, offset, lastMicros, position, chainLow, chainHigh };
   const { sequence, end } = last;
-  const statedPosition = log.durablePosition;
-  return { file, sequence, end, ...history, recordCount, statedPosition, mark: undefined };
+  const counts = { recordCount, statedPosition: log.durablePosition, damagedBytes: 0 };
+  return { file, sequence, end, ...history, ...counts, mark: undefined };
 }
 
 const noPlace = { file: '', position: 0, offset: 0 };
@@ -238,18 +242,19 @@ async function syncSegment(disk: Disk, name: string): Promise<void> {
 /**
  * Cuts the tail off the log. Data cut out of a segment is durable beside it before the segment is
  * shortened; whole files are renamed. The caller syncs the segment that is now the last one, and
- * the directory: nothing may be appended before that.
+ * the directory: nothing may be appended before that. Returns how many bytes were cut off.
  */
 async function cutTail(
   disk: Disk,
   tail: TornTail,
   verdict: string,
   warn: (message: string) => void,
-): Promise<void> {
+): Promise<number> {
   const { file, position, offset } = tail.place;
-  if (!tail.files.includes(file)) await cutSegment(disk, tail, verdict, warn);
+  let bytes = tail.files.includes(file) ? 0 : await cutSegment(disk, tail, verdict, warn);
   for (const name of tail.files) {
     const kept = freeName(disk, name, 'torn');
+    bytes += sizeOf(disk, name);
     disk.rename(name, kept);
     warn(`The log ends after offset ${offset - 1}; ${name} was ${verdict}. Kept as ${kept}.`);
   }
@@ -259,6 +264,7 @@ async function cutTail(
         'the records that they continue are missing.',
     );
   }
+  return bytes;
 }
 
 async function cutSegment(
@@ -266,12 +272,12 @@ async function cutSegment(
   { reason, place }: TornTail,
   verdict: string,
   warn: (message: string) => void,
-): Promise<void> {
+): Promise<number> {
   const segment = disk.open(place.file, 'existing');
   try {
     const reader = new SegmentReader(segment);
     const end = reader.endOfContent(place.position);
-    if (end === place.position) return;
+    if (end === place.position) return 0;
     const kept = freeName(disk, place.file, 'torn');
     await save(disk, kept, reader.pieces(place.position, end));
     segment.truncate(place.position);
@@ -280,6 +286,7 @@ async function cutSegment(
         `${place.file}: ${reason}. Cut off ${end - place.position} bytes that were ` +
         `${verdict}; kept as ${kept}.`,
     );
+    return end - place.position;
   } finally {
     segment.close();
   }

@@ -3,6 +3,7 @@ import { limits } from '../limits.ts';
 import { decodeInputs } from './decode-record.ts';
 import { type Disk, tryToRemove } from './disk.ts';
 import { DurableMark } from './durable-mark.ts';
+import { sizeOf } from './file-size.ts';
 import { freeName } from './free-name.ts';
 import { filePosition, LogPlaces, type PlacedSegment } from './log-places.ts';
 import type { LogPoint } from './log-point.ts';
@@ -20,6 +21,14 @@ export interface AsideRecords {
   readonly lastOffset: number;
   /** Names of reducers of these commits, each once, as many as a line takes. */
   readonly reducers: readonly string[];
+}
+
+/** What a copy had, and the shared log did not, since its actor began. */
+export interface AsideCounts {
+  /** Commits that were never acknowledged. */
+  readonly commits: number;
+  /** Bytes of files of local logs that could not be read, and come again from the shared one. */
+  readonly refetchedBytes: number;
 }
 
 /**
@@ -61,19 +70,23 @@ export async function setAside(
 
 /**
  * Has nothing of a log that cannot be read any more, but keeps what is there: its files get other
- * names. Returns these.
+ * names. Returns these, and how many bytes the files have together.
  */
-export async function setAllAside(disk: Disk): Promise<readonly string[]> {
+export async function setAllAside(
+  disk: Disk,
+): Promise<{ readonly files: readonly string[]; readonly bytes: number }> {
   const names = [...segmentNames(disk), ...snapshotNames(disk)];
   const files: string[] = [];
+  let bytes = 0;
   for (const name of names) {
     const kept = freeName(disk, name, 'deposed');
+    bytes += sizeOf(disk, name);
     disk.rename(name, kept);
     files.push(kept);
   }
   tryToRemove(disk, 'durable');
   await disk.syncDirectory();
-  return files;
+  return { files, bytes };
 }
 
 /** Copies what is behind the point to files of their own, durably. */

@@ -222,7 +222,9 @@ class Walk {
       return loaded.start.index;
     }
     const sequence = segmentSequence(this.#names[0] as string);
-    if (sequence === undefined || sequence === 1 || this.#options.fromFloor !== true) return 0;
+    // A log that begins at a snapshot can do so in its first segment.
+    const isWhole = sequence === 1 && floor?.sequence !== 1;
+    if (sequence === undefined || isWhole || this.#options.fromFloor !== true) return 0;
     if (floor === undefined) {
       // What was copied from the log of another database begins at a snapshot.
       if (this.#found.lineage.last !== undefined) this.#sequence = sequence;
@@ -348,7 +350,8 @@ class Walk {
       this.#continue(loaded.start.place);
       return;
     }
-    if (header.sequence > 1 && this.#options.fromFloor === true) {
+    const isWithin = header.sequence > 1 || floor?.sequence === 1;
+    if (isWithin && this.#options.fromFloor === true) {
       this.#startWithin(header, floor, name);
       return;
     }

@@ -29,7 +29,8 @@ export function modernMembers(
   info: ServerInfo,
   meta: object = {},
 ): object {
-  const _meta = { ...meta, [metaKey.serverInfo]: info };
+  const told = '_meta' in members ? (members._meta as object) : {};
+  const _meta = { ...meta, ...told, [metaKey.serverInfo]: info };
   return { resultType: 'complete', ...members, ...caching, _meta };
 }
 

@@ -33,6 +33,8 @@ export interface ToolResult {
   readonly content: readonly Content[];
   /** JSON text of an object, sent unchanged: wide numbers in it are written as strings. */
   readonly structured?: string;
+  /** What the server says of the result beside it. */
+  readonly meta?: Readonly<Record<string, string>> | undefined;
   readonly isError: boolean;
 }
 

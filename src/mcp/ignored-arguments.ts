@@ -11,13 +11,13 @@ const shownCharactersMax = 60;
  * servers did, but an agent that takes an unlimited answer for a limited one should know.
  */
 export function ignoredText(source: ToolSource, args: JsonObject): readonly string[] {
-  const { name, properties, moreProperties = {}, inputSchema } = source;
+  const { name, properties, moreProperties = {}, unlisted = [], inputSchema } = source;
   // Tools with a schema of their own check their arguments.
   if (inputSchema !== undefined) return [];
   const known = Object.keys({ ...properties, ...moreProperties });
   const ignored = args.entries
     .map(([key]) => key)
-    .filter((key) => key !== 'database' && !known.includes(key));
+    .filter((key) => key !== 'database' && !known.includes(key) && !unlisted.includes(key));
   if (ignored.length === 0) return [];
   const words = ignored.slice(0, shownMax).map((key) => {
     const shown = key.length > shownCharactersMax ? `${key.slice(0, shownCharactersMax)}…` : key;

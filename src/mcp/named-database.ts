@@ -1,4 +1,5 @@
 import { type JsonValue, member } from '../values/json.ts';
+import { rowsArguments } from './read-rows.ts';
 import { addressOf } from './resources/address.ts';
 
 /**
@@ -12,6 +13,14 @@ export function namedDatabase(body: JsonValue): string | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** Whether a message says from which rows it is to be answered; those of a batch do not. */
+export function namesRows(body: JsonValue): boolean {
+  const name = member(member(body, 'params'), 'name');
+  const args = member(member(body, 'params'), 'arguments');
+  if (name !== 'sql' && name !== 'get_schema') return false;
+  return rowsArguments.some((argument) => (member(args, argument) ?? undefined) !== undefined);
 }
 
 function namedIn(params: JsonValue | undefined): string | undefined {

@@ -2,6 +2,7 @@ import { docsFor, type ModuleDocs, moduleDocs } from '../doors/module-docs.ts';
 import { usableDefinition } from '../doors/shown-definition.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import type { OpenDatabase } from './open-database.ts';
+import type { ReadHandle } from './read-rows.ts';
 
 /** Additional information about a module, as far as a caller may have it. */
 export interface SchemaNotes {
@@ -13,7 +14,7 @@ export interface SchemaNotes {
 
 /** Gathers the notes on the flat definition of a database. */
 export async function notesOn(
-  { handle, caller }: OpenDatabase,
+  { handle, caller }: Pick<OpenDatabase, 'caller'> & { readonly handle: ReadHandle },
   definition: ModuleDefinition,
 ): Promise<SchemaNotes> {
   const [docs, figures] = await Promise.all([moduleDocs(handle), handle.tables(caller)]);

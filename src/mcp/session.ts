@@ -1,4 +1,5 @@
 import type { RequestCaller } from '../auth/caller.ts';
+import type { CopyOffer } from '../doors/copy-offer.ts';
 import type { Host } from '../host/host.ts';
 import { type AgentFeature, isAgentFeature } from '../protocol/agent-features.ts';
 
@@ -14,6 +15,10 @@ export interface McpSession {
   readonly features: ReadonlySet<AgentFeature>;
   /** Whether calls wait for durability: in a cluster; see `ClusterPart`. */
   readonly confirms?: boolean;
+  /** The name of this host in its cluster; absent: it is alone. */
+  readonly hostName?: string | undefined;
+  /** A copy of this host that the request may read. */
+  readonly offer?: CopyOffer | undefined;
   /** Bytes of rows in one answer, unless more are asked for; absent: see `limits.ts`. */
   readonly answerBytes?: number;
 }

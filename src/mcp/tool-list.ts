@@ -142,7 +142,8 @@ async function run(
     if ('kind' in answer) return answer;
     const texts = [...answer.texts, ...ignoredText(source, args)];
     const content = texts.map((words) => text(shownText(words)));
-    return { content, isError: false, ...structuredPart(answer, context) };
+    const { meta } = answer;
+    return { content, isError: false, meta, ...structuredPart(answer, context) };
   } catch (error) {
     if (error instanceof RpcError) throw withHint(error, source, args, context);
     const isExpected =

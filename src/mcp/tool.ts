@@ -19,6 +19,8 @@ export interface ToolSource {
   readonly properties: Readonly<Record<string, JsonSchema>>;
   /** Additional arguments: listed only in sessions with features, but accepted in all. */
   readonly moreProperties?: Readonly<Record<string, JsonSchema>>;
+  /** Names of arguments that are accepted and never listed: few need them. */
+  readonly unlisted?: readonly string[];
   readonly required: readonly string[];
   /** The complete schema of the arguments, if it is not that of an object of `properties`. */
   readonly inputSchema?: JsonSchema;
@@ -44,6 +46,8 @@ export interface ToolAnswer {
   readonly texts: readonly string[];
   /** JSON of an object that fits the tool's output schema; see `structuredJson`. */
   readonly structured: string;
+  /** Members of `_meta`. */
+  readonly meta?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A failed run; its text becomes the tool result, marked as an error. */

@@ -85,13 +85,15 @@ export function checkQueryCount(count: number): void {
   throw new DecodeError(`${count} queries exceed the ${querySetQueriesMax} of one set`);
 }
 
-function readCount(reader: BinaryReader, itemBytesMin: number): number {
+/** Reads the count of a list, as `readList` does. */
+export function readCount(reader: BinaryReader, itemBytesMin: number): number {
   const count = reader.u32();
   if (count * itemBytesMin > reader.remaining) throw tooManyElements(count);
   return count;
 }
 
-function readItems<Item>(
+/** Reads the items of a list whose count was read. */
+export function readItems<Item>(
   reader: BinaryReader,
   count: number,
   read: (reader: BinaryReader) => Item,

@@ -7,6 +7,9 @@ const exposed = [
   'reducerdb-error-place',
   'reducerdb-error-hint',
   'reducerdb-position',
+  'reducerdb-offset',
+  'reducerdb-role',
+  'reducerdb-age-ms',
   'reducerdb-host',
   'reducerdb-leader',
 ].join(', ');

@@ -1,6 +1,10 @@
 /**
  * Protocol v3: the messages of v2, concatenated in binary frames. A frame from the server begins
  * with its compression tag; a frame from the client does not.
+ *
+ * In our own subprotocol, `v3.bsatn.reducerdb`, each frame of the server begins with a u64,
+ * little-endian, before that tag: a client that has applied the frame has everything that concerns
+ * it up to that commit, and nothing of later ones.
  */
 import {
   clientFrameBytesTarget,
@@ -11,27 +15,35 @@ import {
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import { joinBytes } from '../values/bytes.ts';
 import { compressionTags } from './compression.ts';
-import { type ClientMessage, readClientMessage } from './v2/client-message.ts';
-import { readServerMessage, type ServerMessage } from './v2/server-message.ts';
+import { type MessageArm, readTagged } from './message-parts.ts';
+import { type ClientMessage, clientArms } from './v2/client-message.ts';
+import { type ServerMessage, serverArms } from './v2/server-message.ts';
 
 /**
  * Decodes the messages of a client frame on demand, so messages before a fault take effect before
- * it is thrown. Throws `DecodeError`.
+ * it is thrown; `arms`: other messages than those of all versions. Throws `DecodeError`.
  */
-export function* clientMessagesIn(frame: Uint8Array): Generator<ClientMessage, void, void> {
+export function* clientMessagesIn<Message = ClientMessage>(
+  frame: Uint8Array,
+  arms: readonly MessageArm<ClientMessage | Message>[] = clientArms,
+): Generator<ClientMessage | Message, void, void> {
   if (frame.length === 0) throw new DecodeError(emptyClientFrameText);
   const reader = new BinaryReader(frame);
-  while (reader.remaining > 0) yield readClientMessage(reader);
+  while (reader.remaining > 0) yield readTagged(reader, 'ClientMessage', arms);
 }
 
 /**
- * Decodes the messages of a server frame on demand; `body` is the decompressed frame after its tag.
+ * Decodes the messages of a server frame on demand; `body` is the decompressed frame after its tag;
+ * `arms`: other messages than those of all versions.
  * Throws `DecodeError`.
  */
-export function* serverMessagesIn(body: Uint8Array): Generator<ServerMessage, void, void> {
+export function* serverMessagesIn<Message = ServerMessage>(
+  body: Uint8Array,
+  arms: readonly MessageArm<ServerMessage | Message>[] = serverArms,
+): Generator<ServerMessage | Message, void, void> {
   if (body.length === 0) throw new DecodeError('a frame of the server holds no message');
   const reader = new BinaryReader(body);
-  while (reader.remaining > 0) yield readServerMessage(reader);
+  while (reader.remaining > 0) yield readTagged(reader, 'ServerMessage', arms);
 }
 
 /** Packs encoded messages of a client into as few frames as the frame bounds allow. */

@@ -1,10 +1,18 @@
+/** Version 3 with offsets in front of the frames: the only one that is our own. */
+export const resumableProtocol = 'v3.bsatn.reducerdb';
+/** Several messages in a frame. */
+export const packedProtocol = 'v3.bsatn.spacetimedb';
+/** One message in a frame. */
+export const plainProtocol = 'v2.bsatn.spacetimedb';
+
 /**
  * The WebSocket subprotocols, best first. The server chooses the first one in this list that the
  * client offers, regardless of the client's own order.
  */
 export const subprotocols = [
-  'v3.bsatn.spacetimedb',
-  'v2.bsatn.spacetimedb',
+  resumableProtocol,
+  packedProtocol,
+  plainProtocol,
   'v1.bsatn.spacetimedb',
   'v1.json.spacetimedb',
 ] as const;

@@ -428,13 +428,41 @@ export const computedTables: readonly TableSpec[] = [
     unique: [[0]],
     access: 'private',
   }),
+  // Hosts of the cluster, and where its databases are; it has rows for operators alone.
+  systemTable({
+    id: 32,
+    name: 'st_cluster',
+    columns: [
+      ['kind', string],
+      ['name', string],
+      ['id', string],
+      ['state', string],
+      ['address', optionType(string)],
+      ['client_address', optionType(string)],
+      ['zone', optionType(string)],
+      ['version', optionType(string)],
+      ['seen_seconds', optionType({ kind: 'f64' })],
+      ['leads', optionType(u64)],
+      ['leader', optionType(string)],
+      ['term', optionType(u64)],
+      ['copies', optionType(u64)],
+      ['wishes', { kind: 'array', element: string }],
+    ],
+    unique: [],
+    access: 'private',
+  }),
 ];
 
 export const scheduleTableId = tableId(23);
 export const deployTableId = tableId(25);
+export const clusterTableId = tableId(32);
 
 /** Those whose rows change without a commit. */
-export const unwatchedTableIds: ReadonlySet<TableId> = new Set([scheduleTableId, deployTableId]);
+export const unwatchedTableIds: ReadonlySet<TableId> = new Set([
+  scheduleTableId,
+  deployTableId,
+  clusterTableId,
+]);
 
 /** Ids by name of all system tables, stored or computed. Ids below `firstUserId` are reserved. */
 export const systemTableIds: ReadonlyMap<string, TableId> = new Map(

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
 import { completeCluster, parseEngine, parseLinkAddress } from './cluster-choice.ts';
 import { completeConfiguration } from './configuration.ts';
-import { effectiveSettings } from './effective-settings.ts';
+import { effectiveSettings, settingsInForce } from './effective-settings.ts';
 
 const engine = parseEngine('postgres://app:pass@pg1,pg2:5433/logs');
 if ('fault' in engine) throw new Error(engine.fault);
@@ -41,7 +41,12 @@ describe('a service without a cluster', () => {
       'src/cluster/leader-hint.ts',
       'src/cluster/settled-caller.ts',
     ]);
-    expect(ofCluster(await loadedWith('cluster-host.ts'))).toContain('src/cluster/cluster-part.ts');
+    const ofHost = ofCluster(await loadedWith('cluster-host.ts'));
+    expect(ofHost).toContain('src/cluster/cluster-part.ts');
+    // Engines are in threads of their own, one program for each.
+    expect(
+      ofHost.filter((file) => /engines\/(?:postgres|s3)\/.*(?:engine|store)|^pg$/.test(file)),
+    ).toEqual([]);
   });
 });
 
@@ -92,13 +97,49 @@ describe('the choice of a cluster', () => {
     ).toBeUndefined();
   });
 
-  it('[replication 14.3] is of PostgreSQL; another kind of address is no mistake in one', () => {
-    expect(parseEngine('s3://bucket/prefix')).toEqual({
-      fault: 'an engine at s3:// is not built; PostgreSQL is: postgres://…',
+  it('[replication 16.1] is of PostgreSQL or a store; another address is no mistake in one', () => {
+    expect(parseEngine('nats://host')).toEqual({
+      fault:
+        'an engine at nats:// is not supported; PostgreSQL (postgres://…) and S3-compatible ' +
+        'stores (s3://bucket/prefix) are',
+    });
+    expect(parseEngine('s3://bucket/prefix?region=eu-1')).toMatchObject({
+      ...{ kind: 's3', bucket: 'bucket', prefix: 'prefix', settings: { region: 'eu-1' } },
     });
     expect(parseEngine('pg1')).toEqual({
       fault: 'The address of PostgreSQL is not valid: it does not begin with postgres://.',
     });
+  });
+
+  it('[replication 14.11, 16.2] of a store has a lease, and gathers, as a store needs it', () => {
+    const store = parseEngine('s3://bucket/prefix');
+    if ('fault' in store) throw new Error(store.fault);
+    const storeKeys = { accessKeyId: 'id', secretAccessKey: 'secret' };
+    expect(completeCluster({ engine: store, storeKeys }, around)).toMatchObject({
+      choice: { leaseMillis: 6_000, gatherMillis: 25, storeKeys },
+    });
+    const given = { engine: store, storeKeysFile: '/keys', leaseMillis: 9_000, gatherMillis: 1 };
+    expect(completeCluster(given, around)).toMatchObject({ choice: given });
+    expect(completeCluster({ engine: store }, around)).toMatchObject({
+      fault: expect.stringContaining('set REDUCERDB_S3_ACCESS_KEY_ID'),
+    });
+    expect(completeCluster({ engine, storeKeysFile: '/keys' }, around)).toMatchObject({
+      fault: expect.stringContaining('--cluster-keys-file is for a store'),
+    });
+  });
+
+  it('[replication 16.1] keys of a store come from variables, and are no setting', () => {
+    const environment = {
+      REDUCERDB_CLUSTER: 's3://bucket/prefix?endpoint=https://s3.example.com',
+      REDUCERDB_S3_ACCESS_KEY_ID: 'id',
+      REDUCERDB_S3_SECRET_ACCESS_KEY: 'very secret',
+    };
+    const sources = { flags: {}, environment, folder: '/', dataDirectory: undefined };
+    const { configuration, settings, warnings } = effectiveSettings(sources);
+    expect(warnings).toEqual([]);
+    const complete = completeConfiguration({ ...configuration, dataDirectory: '/d' });
+    expect(complete.cluster?.storeKeys?.secretAccessKey).toBe('very secret');
+    expect(JSON.stringify(settingsInForce(settings))).not.toContain('very secret');
   });
 
   it('[replication 16.2, 7.7] comes from flags, variables and the environment', () => {

@@ -1,11 +1,17 @@
 import os from 'node:os';
-import { type PostgresPlace, parsePostgresPlace } from '../engines/postgres/postgres-place.ts';
+import type { RepositoryPlace } from '../backup/parse-place.ts';
+import type { S3Keys } from '../backup/s3-settings.ts';
+import { type EngineAddress, parseEngineAddress } from '../engines/engine-place.ts';
 import { limits } from '../limits.ts';
+import { engineDefaults } from './engine-defaults.ts';
 
 /** Which cluster a service belongs to, and as what. */
 export interface ClusterChoice {
   /** Where the shared logs are. */
-  readonly engine: PostgresPlace;
+  readonly engine: EngineAddress;
+  /** The keys of the store, if that is what the engine is, or a file that holds them. */
+  readonly storeKeys: S3Keys | undefined;
+  readonly storeKeysFile: string | undefined;
   readonly hostName: string;
   /** Where this host listens for others; port 0 takes any. */
   readonly listen: { readonly host: string; readonly port: number };
@@ -23,6 +29,10 @@ export interface ClusterChoice {
   /** True: an engine that keeps one copy is accepted. */
   readonly allowsSingle: boolean;
   readonly leaseMillis: number;
+  /** Where snapshots are that hosts share; `undefined`: in the engine. */
+  readonly snapshots: RepositoryPlace | undefined;
+  /** Hosts that have a copy of each database, unless its operator says otherwise. */
+  readonly copies: number;
 }
 
 /** What an operator says of it: an engine, or nothing that needs one. */
@@ -42,37 +52,36 @@ type Reading =
 
 /** Fills in defaults, and refuses what cannot be. */
 export function completeCluster(given: GivenCluster, { dataDirectory, listen }: Around): Reading {
-  const { secret, engine, ...rest } = given;
+  const { secret, storeKeys, engine, ...rest } = given;
   if (engine === undefined) {
-    // A secret in the environment of all services of a machine does no harm.
+    // Secrets in the environment of all services of a machine do no harm.
     const [idle] = Object.keys(rest);
     return idle === undefined ? { kind: 'valid', choice: undefined } : invalid(idleText);
   }
   if (dataDirectory === undefined) return invalid(inMemoryText);
+  const defaults = engineDefaults(engine.kind);
   const links = { host: listen.host, port: limits.clusterPort };
   const choice: ClusterChoice = {
-    ...{ engine, secret },
+    ...{ engine, secret, storeKeys, storeKeysFile: given.storeKeysFile },
     hostName: given.hostName ?? machineName(),
     listen: { host: given.listen?.host ?? links.host, port: given.listen?.port ?? links.port },
     advertise: given.advertise,
     zone: given.zone ?? '',
     secretFile: given.secretFile,
     localSync: given.localSync ?? true,
-    gatherMillis: given.gatherMillis ?? 0,
+    gatherMillis: given.gatherMillis ?? defaults.gatherMillis,
     allowsSingle: given.allowsSingle ?? false,
-    leaseMillis: given.leaseMillis ?? limits.leaseMillis,
+    leaseMillis: given.leaseMillis ?? defaults.leaseMillis,
+    snapshots: given.snapshots,
+    copies: given.copies ?? limits.copiesDefault,
   };
   const fault = faultOf(choice);
   return fault === undefined ? { kind: 'valid', choice } : invalid(fault);
 }
 
-/** Reads `postgres://…`; what is wrong is said without the password. */
-export function parseEngine(text: string): PostgresPlace | { readonly fault: string } {
-  const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
-  if (/^(?:s3|https?|nats)$/i.test(scheme)) {
-    return { fault: `an engine at ${scheme}:// is not built; PostgreSQL is: postgres://…` };
-  }
-  const reading = parsePostgresPlace(text);
+/** Reads `postgres://…` or `s3://…`; what is wrong is said without secrets. */
+export function parseEngine(text: string): EngineAddress | { readonly fault: string } {
+  const reading = parseEngineAddress(text);
   return reading.kind === 'valid' ? reading.place : { fault: reading.reason };
 }
 
@@ -93,12 +102,11 @@ export function isWildcard(host: string): boolean {
 
 /** Keys of `[cluster]` that are specified and not built, and what is so instead. */
 export const notBuiltKeys: ReadonlyMap<string, string> = new Map([
-  ['cluster.snapshots', 'the shared log is kept whole, and hosts catch up from it'],
-  ['cluster.copies', 'every host of a cluster has a copy of every database'],
   ['cluster.reads', 'a confirmed read asks the engine'],
 ]);
 
-function faultOf({ leaseMillis, listen, advertise }: ClusterChoice): string | undefined {
+function faultOf(choice: ClusterChoice): string | undefined {
+  const { leaseMillis, listen, advertise } = choice;
   const { leaseMillisMin, leaseMillisMax } = limits;
   if (leaseMillis < leaseMillisMin || leaseMillis > leaseMillisMax) {
     return (
@@ -106,10 +114,27 @@ function faultOf({ leaseMillis, listen, advertise }: ClusterChoice): string | un
       `${leaseMillisMax} ms`
     );
   }
+  if (choice.copies < 1 || choice.copies > limits.copiesMax) {
+    return `--cluster-copies: ${choice.copies} is not from 1 to ${limits.copiesMax}`;
+  }
+  const faultOfKeys = keysFault(choice);
+  if (faultOfKeys !== undefined) return faultOfKeys;
   if (!isWildcard(listen.host) || advertise !== undefined) return undefined;
   return (
     `--cluster-listen ${listen.host} says not where the other hosts reach this one: add ` +
     '--advertise and its own address, such as --advertise 10.0.0.4:3001'
+  );
+}
+
+function keysFault({ engine, storeKeys, storeKeysFile }: ClusterChoice): string | undefined {
+  if (engine.kind !== 's3') {
+    if (storeKeysFile === undefined) return undefined;
+    return '--cluster-keys-file is for a store at s3://, and the engine is PostgreSQL';
+  }
+  if (storeKeys !== undefined || storeKeysFile !== undefined) return undefined;
+  return (
+    'the store of the cluster needs keys: set REDUCERDB_S3_ACCESS_KEY_ID and ' +
+    'REDUCERDB_S3_SECRET_ACCESS_KEY, or name a file with --cluster-keys-file'
   );
 }
 
@@ -124,7 +149,7 @@ function invalid(fault: string): Reading {
 
 const idleText =
   'settings of [cluster] count only for a host of a cluster: name its engine with ' +
-  '--cluster postgres://USER@HOST/DATABASE, or leave them out';
+  '--cluster postgres://USER@HOST/DATABASE or s3://BUCKET/PREFIX, or leave them out';
 
 const inMemoryText =
   '--cluster and --in-memory exclude each other: a host keeps a log of each database in its data ' +

@@ -55,6 +55,8 @@ export interface ServiceConfiguration {
   readonly bounds: ServiceBounds;
   /** Logs to open although their end is missing. */
   readonly acceptedLosses: readonly AcceptedLoss[];
+  /** True: databases of a single machine's folder become databases of the cluster. */
+  readonly importsFolder: boolean;
   /** Quotas of identities, addresses and databases; absent: no limit. */
   readonly quotas: QuotaLimits;
   /** What is kept of the history of databases; what is absent has the default. */
@@ -244,6 +246,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     ledger: { ...defaultLedger, ...given.ledger },
     moduleLogs: given.moduleLogs ?? {},
     acceptedLosses: given.acceptedLosses ?? [],
+    importsFolder: given.importsFolder ?? false,
     quotas: { ...defaultQuotas(listen, given.publishPolicy), ...given.quotas },
   };
   refuseOpenPublishing(configuration);

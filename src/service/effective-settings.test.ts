@@ -262,10 +262,16 @@ describe('the file that explains every setting', () => {
     const file = emptySettingsFile().replace(/^#(?=[a-z-]+ = )/gm, '');
     expect(Object.keys(parseToml(file)).length).toBeGreaterThan(5);
     const repository = '\n[repository.far]\nurl = "/var/backups"\n';
-    const { settings: all, configuration } = effective({ file: file + repository });
+    const { settings: all } = effective({ file: file + repository });
     expect(all.filter(({ origin }) => origin !== 'config.toml')).toEqual([]);
-    // The file is in a data folder, which hosts of a cluster need.
-    const inFolder = { ...configuration, dataDirectory: 'data' };
-    expect(completeConfiguration(inFolder).metricsFor).toBe('operators');
+    // The keys are those of a store, which is another engine than the one in the example.
+    const ofServers = file.replace(/^keys-file = .*$/m, '');
+    const ofStore = file.replace(/^engine = .*$/m, 'engine = "s3://bucket/logs?region=eu-1"');
+    for (const text of [ofServers, ofStore]) {
+      const { configuration } = effective({ file: text + repository });
+      // The file is in a data folder, which hosts of a cluster need.
+      const inFolder = { ...configuration, dataDirectory: 'data' };
+      expect(completeConfiguration(inFolder).metricsFor).toBe('operators');
+    }
   });
 });

@@ -5,7 +5,7 @@ import { nearestNames } from '../values/nearest-names.ts';
 import { notBuiltKeys } from './cluster-choice.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
 import { peerKeys, peerValues } from './peer-keys.ts';
-import { repositoriesIn, s3Variables } from './repositories.ts';
+import { repositoriesIn, s3KeysIn, s3Variables } from './repositories.ts';
 import { secretVariable } from './secret-variable.ts';
 import { applySetting, type Draft, type Setting, shownValue, variableOf } from './setting.ts';
 import { settings } from './settings.ts';
@@ -58,6 +58,8 @@ export function effectiveSettings(sources: SettingSources): EffectiveSettings {
   }
   const secret = sources.environment[secretVariable];
   if (secret !== undefined && secret !== '') draft.cluster = { secret };
+  const storeKeys = s3KeysIn(sources.environment);
+  if (storeKeys !== undefined) draft.cluster = { ...draft.cluster, storeKeys };
   const effective = settings.map((setting) => {
     const found = findValue(setting, sources, inFile.values);
     if (found.given !== undefined) {

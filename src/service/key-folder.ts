@@ -6,6 +6,7 @@ import {
   KeyError,
   type KeyFiles,
   loadKeys,
+  retiredFile,
   rotateKeys,
 } from '../auth/keys.ts';
 import { addSecretKey, readSecretKeys, type SecretKey } from '../auth/secret-keys.ts';
@@ -107,11 +108,6 @@ async function rememberRetired(files: KeyFiles, fingerprints: readonly string[])
   const all = [...(await retiredFingerprints(files)), ...fingerprints];
   const kept = all.slice(-limits.retiredKeysMax);
   await writeFileAtomically(retiredFile(files), `${kept.join('\n')}\n`, 0o644);
-}
-
-/** Returns `id_ecdsa.retired` for `id_ecdsa.pub`. */
-function retiredFile({ publicKeyFile }: KeyFiles): string {
-  return `${publicKeyFile.replace(/\.pub$/, '')}.retired`;
 }
 
 async function loadExisting(files: KeyFiles): Promise<HostKeys> {

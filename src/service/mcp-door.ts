@@ -4,7 +4,7 @@ import { inSlices } from '../doors/slices.ts';
 import type { Host } from '../host/host.ts';
 import type { McpDoor, McpRules } from '../http/mcp.ts';
 import { makeDefinition } from '../mcp/definition.ts';
-import { namedDatabase } from '../mcp/named-database.ts';
+import { namedDatabase, namesRows } from '../mcp/named-database.ts';
 import { type McpSession, makeSession } from '../mcp/session.ts';
 import { Engine } from '../mcp-protocol/engine.ts';
 import { parseJsonSteps } from '../values/json.ts';
@@ -18,13 +18,15 @@ export interface McpDoorOptions {
   readonly stopping: AbortSignal;
   /** Whether calls wait for durability where nobody asks for it: in a cluster. */
   readonly confirms: boolean;
+  /** The name of this host in its cluster; absent: it is alone. */
+  readonly hostName: string | undefined;
   /** Bytes of rows in one answer, unless an agent asks for more. */
   readonly answerBytes: number;
 }
 
 /** Creates the MCP server of a service: the protocol engine with this product's definition. */
 export function makeMcpDoor(options: McpDoorOptions): McpDoor {
-  const { host, log, stopping, answerBytes, confirms } = options;
+  const { host, log, stopping, answerBytes, confirms, hostName } = options;
   const engine = new Engine<McpSession>({
     definition: makeDefinition({ version: productVersion, guideDirectory }),
     onError: (error, method) => log.failure(error, `answering ${method} over MCP`),
@@ -32,12 +34,14 @@ export function makeMcpDoor(options: McpDoorOptions): McpDoor {
   });
   return {
     databaseIn: namedDatabase,
-    handle: ({ body, header, caller, database, features, signal, countMore }) => {
+    namesRows,
+    handle: ({ body, header, caller, database, features, offer, signal, countMore }) => {
       const { identity, isAnonymous, address } = caller;
       // Anonymous identities exist for one request, so these callers are distinguished by address.
       const key = isAnonymous ? `anonymous ${address ?? ''}` : identity.toString(16);
       const session = makeSession({
         ...{ host, caller, callerKey: key, database, features, answerBytes, confirms },
+        ...{ hostName, offer },
       });
       return engine.handle({
         ...{ body, header, signal, countMore },

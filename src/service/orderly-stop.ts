@@ -38,12 +38,18 @@ export class OrderlyStop {
 
   async run({ log, cluster, sockets, host, end, releases }: StoppedParts): Promise<void> {
     log.report({ level: 'info', message: 'stopping' });
-    await cluster?.drain(limits.drainMillisMax);
+    const drainsUntil = performance.now() + limits.drainMillisMax;
+    const isEngineThere = (await cluster?.drain(limits.drainMillisMax)) ?? true;
+    if (cluster !== undefined && isEngineThere) {
+      await sockets.untilDrained(drainsUntil - performance.now());
+    }
+    const millisMax = isEngineThere ? limits.shutdownMillisMax : limits.stopWithoutEngineMillis;
     this.#stopping.abort();
-    this.#stopsAt = performance.now() + limits.shutdownMillisMax;
-    const isServed = sockets.close(limits.shutdownMillisMax);
+    this.#stopsAt = performance.now() + millisMax;
+    if (!isEngineThere) host.replication.giveUp();
+    const isServed = sockets.close(millisMax);
     const hurry = setTimeout(() => host.hurry(), limits.shutdownPatienceMillis);
-    await end.close(limits.shutdownMillisMax);
+    await end.close(millisMax);
     await isServed;
     clearTimeout(hurry);
     for (const release of releases.reverse()) await release();

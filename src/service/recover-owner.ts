@@ -1,3 +1,4 @@
+import { isHostFolder } from '../cluster/host-folder.ts';
 import { type RecoverOutcome, recoverOwner } from '../host/offline/recover-owner.ts';
 import { RegistryError } from '../host/registry/database-files.ts';
 import { MachineClock } from '../node/clock.ts';
@@ -18,6 +19,7 @@ export async function recoverOwnerIn(
   owner: OwnerIdentity,
 ): Promise<Recovered> {
   requireData(folder);
+  if (isHostFolder(folder)) throw new ConfigurationError(hostText(folder));
   const claim = await takeToWrite(folder);
   const faults: string[] = [];
   try {
@@ -39,4 +41,12 @@ export async function recoverOwnerIn(
   } finally {
     claim.release();
   }
+}
+
+/** What is changed in one folder alone, the shared log of the registry does not have. */
+function hostText(folder: string): string {
+  return (
+    `${folder} belongs to a host of a cluster, whose hosts share who owns what. An operator of ` +
+    'the cluster may do on each database what its owner may.'
+  );
 }

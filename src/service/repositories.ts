@@ -99,14 +99,21 @@ export function s3KeysIn(environment: RepositorySources['environment']): S3Keys 
   return { accessKeyId, secretAccessKey, sessionToken };
 }
 
-/** Reads `access-key-id`, `secret-access-key` and `session-token` from a file of its own. */
 function keysOf(named: string, place: string, sources: RepositorySources): S3Keys {
   const file = path.resolve(sources.folder, named);
-  const at = `${place}.keys-file`;
+  return readKeysFile(file, `${sources.file}: ${place}.keys-file`);
+}
+
+/**
+ * Reads `access-key-id`, `secret-access-key` and `session-token` from a file of its own, which
+ * `where` names. Throws `ConfigurationError`.
+ */
+export function readKeysFile(file: string, where: string): S3Keys {
+  const faultOf = (why: string) => new ConfigurationError(`${where} ${why}`);
   let table: Record<string, unknown>;
   try {
     if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
-      throw fault(sources, at, `${file} can be read by others; chmod 600 it`);
+      throw faultOf(`${file} can be read by others; chmod 600 it`);
     }
     table = parseToml(readFileSync(file, 'utf8'));
   } catch (error) {
@@ -114,11 +121,11 @@ function keysOf(named: string, place: string, sources: RepositorySources): S3Key
     const isSystem = error instanceof Error && 'code' in error;
     // The text of a parse error would show what is in the file.
     const why = isSystem ? (error as Error).message : 'it is not valid TOML';
-    throw fault(sources, at, `${file} cannot be read: ${why}`);
+    throw faultOf(`${file} cannot be read: ${why}`);
   }
   const { 'access-key-id': id, 'secret-access-key': secret, 'session-token': token } = table;
   if (typeof id !== 'string' || typeof secret !== 'string') {
-    throw fault(sources, at, `${file} needs access-key-id and secret-access-key`);
+    throw faultOf(`${file} needs access-key-id and secret-access-key`);
   }
   return {
     accessKeyId: id,

@@ -12,6 +12,8 @@ import { RateLimiter, type RateLimits, type RequestRates } from '../auth/rate-li
 import { SecretKeys } from '../auth/secret-keys.ts';
 import type { ClusterPart } from '../cluster/cluster-part.ts';
 import { isHostFolder } from '../cluster/host-folder.ts';
+import { AttachedClients, ClientsOfHosts } from '../doors/attached-clients.ts';
+import type { Clients } from '../doors/clients.ts';
 import { Host } from '../host/host.ts';
 import type { HostOptions } from '../host/host-options.ts';
 import { RegistryError } from '../host/registry/database-files.ts';
@@ -28,7 +30,8 @@ import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { noSpaceText } from '../node/folder-space.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
-import { callerIdentity } from '../values/identity-roles.ts';
+import { identityToHex } from '../values/identity.ts';
+import { callerIdentity, type DatabaseIdentity } from '../values/identity-roles.ts';
 import { WebSocketDoor } from '../websocket/door.ts';
 import { parameterFault } from '../websocket/parameters.ts';
 import { acceptLossesIn } from './accept-losses.ts';
@@ -119,7 +122,8 @@ export async function startServiceWith(
 export type ServiceCluster = Pick<
   ClusterHost,
   'appear' | 'opened' | 'drain' | 'close' | 'replaced' | 'doors'
->;
+> &
+  Partial<Pick<ClusterHost, 'imported' | 'onKeys' | 'heldSecretsKey' | 'readSecret'>>;
 
 /** What a service takes instead of making its own. */
 export interface Inside extends Pick<HostOptions, 'makeLinker'> {
@@ -173,10 +177,12 @@ async function assemble(
   releases.push(() => end.close(0));
   releases.push(() => upgrades.end());
   const secretKeys = secretKeysOf(dataDirectory, keyFiles);
+  secretKeys.hold(cluster?.heldSecretsKey);
   const folder = { dataDirectory, writer, log, secretKeys };
   const part = await cluster?.appear(addressOf(server));
   const options = { ...hostOptionsOf(configuration, folder), cluster: part?.forHost };
-  const host = await Host.open({ ...options, ...own });
+  const adopts = cluster?.imported && { adopts: cluster.imported };
+  const host = await Host.open({ ...options, ...adopts, ...own });
   const desk = cluster?.opened(host);
   const stop = new OrderlyStop();
   releases.push(() => host.close(stop.millisLeft));
@@ -195,13 +201,19 @@ async function assemble(
   log.report({ level: 'info', message: `listening on ${urlOf(address, configuration.tls)}` });
   const stopOnce = once(() => stop.run({ log, cluster, sockets, host, end, releases }));
   void cluster?.replaced.then(stopOnce);
+  const reloadKeys = async () => {
+    tokens.useKeys(await readKeys());
+    secretKeys.hold(cluster?.heldSecretsKey);
+    secretKeys.reload();
+    await host.secretKeysRenewed();
+  };
+  cluster?.onKeys?.(reloadKeys);
   return {
     ...{ url: urlOf(address, configuration.tls), address, host, tokens },
     replaced: cluster?.replaced ?? never,
     reloadKeys: async () => {
-      tokens.useKeys(await readKeys());
-      secretKeys.reload();
-      await host.secretKeysRenewed();
+      await cluster?.readSecret?.();
+      await reloadKeys();
     },
     stop: stopOnce,
   };
@@ -230,9 +242,10 @@ async function clusterHostOf(
   { dataDirectory, log }: Pick<DataFolder, 'dataDirectory'> & { readonly log: ServiceLog },
   releases: (() => Promise<void> | void)[],
 ): Promise<ClusterHost | undefined> {
-  const { cluster } = configuration;
+  const { cluster, importsFolder } = configuration;
   if (dataDirectory === undefined) return undefined;
   if (cluster === undefined) {
+    if (importsFolder) throw new ConfigurationError(importAloneText);
     if (isHostFolder(dataDirectory)) throw new ConfigurationError(aloneText(dataDirectory));
     return undefined;
   }
@@ -241,6 +254,10 @@ async function clusterHostOf(
   releases.push(() => host.close());
   return host;
 }
+
+const importAloneText =
+  '--import brings a data folder into a cluster: name its engine with --cluster ' +
+  'postgres://USER@HOST/DATABASE, or leave --import out.';
 
 function aloneText(folder: string): string {
   return (
@@ -405,6 +422,14 @@ function makeSocketDoor(
   return new WebSocketDoor({ host, ...gate, ...rest });
 }
 
+/** Who is connected: with this service, and with other hosts while this one leads. */
+function clientsOf({ host, gate, sockets, part }: Parts): Clients {
+  if (part === undefined) return sockets;
+  const attached = new AttachedClients({ host, tokens: gate.tokens });
+  part.lines.attach(attached, sockets);
+  return new ClientsOfHosts(sockets, attached, (...asked) => part.lines.ask(...asked));
+}
+
 function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {
   const { host, cluster, gate, log, sockets, stopping, registry, places, part } = parts;
   const { tokens, rates } = gate;
@@ -427,12 +452,13 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     metricsFor: configuration.metricsFor,
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
-    clients: sockets,
+    clients: clientsOf(parts),
     registry,
     publicUrl: configuration.publicUrl,
     mcp: makeMcpDoor({
       ...{ host, log, stopping, answerBytes: configuration.mcpAnswerBytes },
       confirms: part !== undefined,
+      hostName: part?.name,
     }),
     mcpRules: mcpRulesOf(configuration),
   });
@@ -446,7 +472,11 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
   };
   const onTurnedAway = host.ledger.turnedAway.bind(host.ledger);
   const told = { onAnswer, onTurnedAway, onError };
-  const routing = part && { part, resolve: (target: string) => host.resolve(target) };
+  const routing = part && {
+    part,
+    resolve: (target: string) => host.resolve(target),
+    database: (identity: DatabaseIdentity) => host.database(identityToHex(identity)),
+  };
   const router = makeRouter({ routes, apps, ...gate, bounds, ...told, cluster: routing });
   return router.fetch as Handler;
 }

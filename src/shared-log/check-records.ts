@@ -1,6 +1,6 @@
 import { RecordHash } from '../log/checksum.ts';
 import { chainOf, type LogPoint } from '../log/log-point.ts';
-import { isCommitKind, recordBytes, recordHeaderBytes, recordKinds } from '../log/record.ts';
+import { isCommitKind, recordBytes, recordHeaderBytes } from '../log/record.ts';
 
 export type RecordsCheck =
   | { readonly kind: 'valid'; readonly end: LogPoint; readonly recordCount: number }
@@ -8,7 +8,7 @@ export type RecordsCheck =
 
 /**
  * Checks that `bytes` are whole records which continue a log at `from`: the checksum of each, which
- * starts from the log's `salt`, the chain, the offsets, and that none says the log was stopped.
+ * starts from the log's `salt`, the chain, and the offsets.
  */
 export function checkRecords(bytes: Uint8Array, salt: number, from: LogPoint): RecordsCheck {
   if (bytes.length % 8 !== 0) return invalid('its records are not whole', from);
@@ -30,7 +30,6 @@ export function checkRecords(bytes: Uint8Array, salt: number, from: LogPoint): R
       return invalid('a record follows another one than it says', place);
     }
     const kind = (words[word + 3] as number) >>> 24;
-    if (kind === recordKinds.stop) return invalid('a record stops the log', place);
     const high = (words[word + 3] as number) & 0xff_ffff;
     const found = ((words[word + 2] as number) >>> 0) + high * 0x1_0000_0000;
     const expected = isCommitKind(kind) ? offset + 1 : offset;

@@ -3,6 +3,7 @@ import { limits } from '../limits.ts';
 import { readSegmentHeader, type SegmentHeader, segmentHeaderBytes } from '../log/segment.ts';
 import { type OwnerIdentity, ownerIdentity } from '../values/identity-roles.ts';
 import { type BootId, bootId, type HostId, hostId } from './host-ids.ts';
+import { isLinkAddress } from './link-address.ts';
 
 /** Payloads of the entries that hold no records; byte tables in `docs/format/entry.md`. */
 
@@ -65,6 +66,41 @@ export function decodeBeginning(payload: Uint8Array): BeginningReading {
   return { kind: 'valid', beginning, header: reading.header };
 }
 
+/** What a host that has not read the entries before has to know of them. */
+export interface Restart {
+  readonly beginning: Beginning;
+  /** Who leads, and the offset that it had promised to bring back; see `Tail.promised`. */
+  readonly lead: Lead;
+  readonly promised: number;
+}
+
+export function encodeRestart({ beginning, lead, promised }: Restart): Uint8Array {
+  const leadBytes = encodeLead(lead);
+  const beginningBytes = encodeBeginning(beginning);
+  const bytes = new Uint8Array(12 + leadBytes.length + beginningBytes.length);
+  const view = new DataView(bytes.buffer);
+  view.setBigUint64(0, BigInt(promised), true);
+  view.setUint32(8, leadBytes.length, true);
+  bytes.set(leadBytes, 12);
+  bytes.set(beginningBytes, 12 + leadBytes.length);
+  return bytes;
+}
+
+/** `undefined` if these are no such bytes. */
+export function decodeRestart(
+  payload: Uint8Array,
+): (Restart & { readonly header: SegmentHeader }) | undefined {
+  if (payload.length < 12) return undefined;
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.length);
+  const end = 12 + view.getUint32(8, true);
+  const lead = end > payload.length ? undefined : decodeLead(payload.subarray(12, end));
+  if (lead === undefined) return undefined;
+  const reading = decodeBeginning(payload.subarray(end));
+  if (reading.kind === 'invalid') return undefined;
+  const { beginning, header } = reading;
+  return { beginning, header, lead, promised: Number(view.getBigUint64(0, true)) };
+}
+
 export function encodeLead(lead: Lead): Uint8Array {
   const texts = [lead.name, lead.address, lead.history].map((text) => encoder.encode(text));
   texts.forEach((text, at) => {
@@ -102,6 +138,8 @@ export function decodeLead(payload: Uint8Array): Lead | undefined {
   }
   if (at !== payload.length) return undefined;
   const [name = '', address = '', history = ''] = texts;
+  // Who imports a log leads nothing, and has none.
+  if (address !== '' && !isLinkAddress(address)) return undefined;
   return {
     host: hostId(wideOf(view, 0)),
     boot: bootId(wideOf(view, 16)),

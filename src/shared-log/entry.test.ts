@@ -89,8 +89,8 @@ describe('entries', () => {
   });
 
   it('[replication 4] of a later version are not taken for damage', () => {
-    const entry = encodeEntry({ ...example, kind: 7 as never });
-    expect(decodeEntry(entry)).toEqual({ kind: 'later', what: 'the kind 7' });
+    const entry = encodeEntry({ ...example, kind: 8 as never });
+    expect(decodeEntry(entry)).toEqual({ kind: 'later', what: 'the kind 8' });
   });
 
   it('[replication 4.5] say who leads', () => {

@@ -42,6 +42,8 @@ export const entryKinds = {
   end: 5,
   /** Entry 0: what every host makes its local log with. */
   beginning: 6,
+  /** Nothing; all that a host needs to read on from here, when what is before was removed. */
+  restart: 7,
 } as const;
 
 export type EntryKind = (typeof entryKinds)[keyof typeof entryKinds];
@@ -144,7 +146,7 @@ function laterThanKnown(view: DataView): string | undefined {
   const found = view.getUint16(4, true);
   if (found !== entryVersion) return `version ${found}`;
   const kind = view.getUint8(6);
-  if (kind > entryKinds.beginning) return `the kind ${kind}`;
+  if (kind > entryKinds.restart) return `the kind ${kind}`;
   const flags = view.getUint8(7);
   if ((flags & ~segmentFlag) !== 0) return `the flags ${flags}`;
   return undefined;
@@ -160,6 +162,11 @@ function invalid(reason: string): EntryReading {
 }
 
 /** The version of entries that is written, and the only one that is read so far. */
+/**
+ * The format of entries that a host announces which also reads those from which a log can be read
+ * on (kind 7). None is written before all hosts announce it.
+ */
+export const restartFormat = 2;
 export const entryVersion = 1;
 const segmentFlag = 2;
 /** "RDBE", as a little-endian number. */

@@ -3,6 +3,8 @@ import { LogWriter } from '../../test/support/log-writer.ts';
 import { beginningOf, ClusterPerson } from '../../test/support/shared-log-people.ts';
 import { limits } from '../limits.ts';
 import { databaseIdentity } from '../values/identity-roles.ts';
+import { decodeEntry, entryKinds } from './entry.ts';
+import { decodeBeginning, encodeRestart } from './entry-payloads.ts';
 import { findStart } from './find-start.ts';
 import { clusterId, logName } from './log-name.ts';
 import { draftsOf } from './log-write.ts';
@@ -23,11 +25,19 @@ function written(entryCount: number) {
     entries.push(entry);
     chains.set(tail.point.position, tail.point.chain);
   };
-  add(beginningOf(7));
+  const first = beginningOf(7);
+  add(first);
+  const { beginning } = beginningIn(first);
   add(anna.term(tail));
   const writer = new LogWriter(7, tail.point);
   for (let at = 0; entries.length < entryCount; at++) {
     if (entries.length === Math.floor(entryCount / 2)) add(bert.term(tail));
+    const { lead, promised } = tail;
+    if (at % 40 === 39 && lead !== undefined) {
+      const payload = encodeRestart({ beginning, lead, promised });
+      const by = lead.boot === bert.lead.boot ? bert : anna;
+      add(by.made(tail, { kind: entryKinds.restart, payload, acknowledged: tail.acknowledged }));
+    }
     const leader = tail.lead?.boot === bert.lead.boot ? bert : anna;
     const isLarge = at % 50 === 49;
     for (let one = 0; one < 3; one++) {
@@ -48,12 +58,26 @@ function written(entryCount: number) {
   return { entries, tail, chains };
 }
 
-function engineOf(entries: readonly StoredEntry[]) {
+function beginningIn({ bytes }: StoredEntry) {
+  const reading = decodeEntry(bytes);
+  const found = reading.kind === 'valid' ? decodeBeginning(reading.entry.payload) : undefined;
+  if (found?.kind !== 'valid') throw new Error('entry 0 says how a log begins');
+  return found;
+}
+
+const isRestart = ({ bytes }: StoredEntry): boolean => {
+  const reading = decodeEntry(bytes);
+  return reading.kind === 'valid' && reading.entry.kind === entryKinds.restart;
+};
+
+function engineOf(all: readonly StoredEntry[]) {
+  const first = all[0]?.seq ?? 0;
   let reads = 0;
   return {
     read: async (_: unknown, from: number, __: number, countMax = 1_000) => {
       reads++;
-      return { entries: entries.slice(from, from + countMax), first: 0 };
+      const entries = all.filter(({ seq }) => seq >= from).slice(0, countMax);
+      return { entries, first };
     },
     reads: () => reads,
   };
@@ -86,6 +110,25 @@ describe('where a host reads on', () => {
     }
   });
 
+  it('[replication 6.1, 6.2] is the same in a log whose beginning was removed', async () => {
+    const restarts = entries.filter(isRestart);
+    const left = entries.slice(restarts[1]?.seq);
+    const engine = engineOf(left);
+    const positions = [...chains.keys()].sort((one, other) => one - other);
+    let found = 0;
+    for (const position of positions.filter((_, at) => at % 29 === 0).slice(1)) {
+      const upTo = (at: number) => (at > position ? undefined : chainAt(at));
+      const local = { position, chainAt: upTo };
+      const there = await findStart(engine, log, local);
+      if (there === undefined) continue;
+      found++;
+      const whole = await findStart(engineOf(entries), log, local);
+      expect(there.start).toEqual(whole?.start);
+      expect(Tail.at(there.start).next).toBeGreaterThan(left[0]?.seq ?? 0);
+    }
+    expect(found).toBeGreaterThan(positions.length / 29 / 2);
+  });
+
   it('[replication 6.1] is before the last records where the local log has more', async () => {
     const last = [...chains.keys()].reduce((one, other) => Math.max(one, other));
     const local = { position: last + 1_000, chainAt };
@@ -104,6 +147,6 @@ describe('where a host reads on', () => {
     expect(await findStart(engineOf(entries), log, empty)).toBeUndefined();
     const short = engineOf(entries.slice(0, limits.startSearchEntriesMin));
     expect(await findStart(short, log, { position, chainAt })).toBeUndefined();
-    expect(short.reads()).toBe(1);
+    expect(short.reads()).toBe(2);
   });
 });

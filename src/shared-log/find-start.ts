@@ -1,6 +1,6 @@
 import { limits } from '../limits.ts';
 import { decodeEntry, type Entry, entryKinds } from './entry.ts';
-import { type Beginning, decodeBeginning, decodeLead } from './entry-payloads.ts';
+import { type Beginning, decodeBeginning, decodeLead, decodeRestart } from './entry-payloads.ts';
 import type { LogName } from './log-name.ts';
 import type { SharedLog } from './shared-log.ts';
 import type { TailStart } from './tail.ts';
@@ -23,37 +23,69 @@ export async function findStart(
   log: LogName,
   local: LocalEnd,
 ): Promise<{ readonly start: TailStart; readonly beginning: Beginning } | undefined> {
+  const { startSearchEntriesMin, sharedReadBytesMax } = limits;
+  if (local.position === 0) return undefined;
+  const { first } = await sharedLog.read(log, 0, sharedReadBytesMax, 1);
   const entries = new OneByOne(sharedLog, log);
-  const { startSearchEntriesMin } = limits;
-  if (local.position === 0 || !(await entries.has(startSearchEntriesMin))) return undefined;
-  const first = await entries.at(0);
-  const reading = first?.kind === entryKinds.beginning ? decodeBeginning(first.payload) : undefined;
-  if (reading?.kind !== 'valid') return undefined;
-  const count = await entries.firstWhere(startSearchEntriesMin, undefined, () => false);
+  const searchFrom = first + startSearchEntriesMin;
+  if (!(await entries.has(searchFrom))) return undefined;
+  const opening = openingIn(await entries.at(first));
+  if (opening === undefined) return undefined;
+  const count = await entries.firstWhere(searchFrom, undefined, () => false);
   const last = await entries.at(count - 1);
   if (last === undefined) return undefined;
-  const next = await behind(entries, count, Math.min(local.position, last.position));
+  const range = { first, count };
+  const next = await behind(entries, range, Math.min(local.position, last.position));
   const before = next === undefined ? undefined : await entries.at(next.seq - 1);
   if (next === undefined || before === undefined || before.term === 0) return undefined;
   if (local.chainAt(next.position) !== next.chain) return undefined;
   const { term } = before;
-  const began = await entries.at(await entries.firstWhere(0, next.seq, (one) => one.term >= term));
-  const lead = began?.kind === entryKinds.term ? decodeLead(began.payload) : undefined;
-  if (lead === undefined || began?.term !== term) return undefined;
+  const began = await entries.at(
+    await entries.firstWhere(first, next.seq, (one) => one.term >= term),
+  );
+  const found = began?.term === term ? termIn(began) : undefined;
+  if (found === undefined) return undefined;
   const point = { position: next.position, chain: next.chain, offset: before.offset };
-  const { beginning, header } = reading;
-  const start = { last: before, point, salt: header.salt, term, lead };
-  return { start: { ...start, acknowledged: before.acknowledged }, beginning };
+  const { lead } = found;
+  const start = { last: before, point, salt: opening.header.salt, term, lead };
+  const acknowledged = Math.min(before.acknowledged, before.offset);
+  const promised = Math.max(before.acknowledged, found.promised);
+  return { start: { ...start, acknowledged, promised }, beginning: opening.beginning };
+}
+
+/** How the log begins, by its first entry, which can be one from which it is read on. */
+function openingIn(entry: Entry | undefined) {
+  if (entry?.kind === entryKinds.restart) return decodeRestart(entry.payload);
+  if (entry?.kind !== entryKinds.beginning) return undefined;
+  const reading = decodeBeginning(entry.payload);
+  return reading.kind === 'valid' ? reading : undefined;
+}
+
+/** Who leads the term that begins with an entry, or that it says it is in. */
+function termIn(entry: Entry): Pick<TailStart, 'lead' | 'promised'> | undefined {
+  if (entry.kind === entryKinds.restart) return decodeRestart(entry.payload);
+  const lead = entry.kind === entryKinds.term ? decodeLead(entry.payload) : undefined;
+  return lead && { lead, promised: entry.acknowledged };
+}
+
+/** Seq of the last entry that the engine shows; -1: there is none. Rejects with `EngineError`. */
+export async function lastSeq(sharedLog: Pick<SharedLog, 'read'>, log: LogName): Promise<number> {
+  const { first, entries } = await sharedLog.read(log, 0, limits.sharedReadBytesMax, 1);
+  if (first === 0 && entries.length === 0) return -1;
+  const count = await new OneByOne(sharedLog, log).firstWhere(first, undefined, () => false);
+  return count - 1;
 }
 
 /** The first entry that is not in front of `position`, or of the records that it is in. */
 async function behind(
   entries: OneByOne,
-  count: number,
+  { first, count }: { readonly first: number; readonly count: number },
   position: number,
 ): Promise<Entry | undefined> {
   const firstAt = (least: number) =>
-    entries.firstWhere(1, count, (one) => one.position >= least).then((seq) => entries.at(seq));
+    entries
+      .firstWhere(first + 1, count, (one) => one.position >= least)
+      .then((seq) => entries.at(seq));
   const found = await firstAt(position);
   if (found === undefined || found.position === position) return found;
   const around = await entries.at(found.seq - 1);

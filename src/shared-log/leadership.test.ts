@@ -83,6 +83,20 @@ describe('when a host tries to lead', () => {
     expect(firstTry(() => ({ term: 0, leader: undefined, rank: 1 }))?.now).toBe(100);
   });
 
+  it('[replication 5.7] not by time in which this host looked at nothing', () => {
+    const looked = (state: LeadershipState, now: number) => {
+      const look = { ...quiet, now, beatAgeMillis: now };
+      return leadershipAfter(state, { kind: 'look', look }, rules);
+    };
+    const { state } = looked(followingState, 0);
+    // It stood still, and so may the leader have, which beats again in a moment.
+    const woken = looked(state, 2_500);
+    expect(woken.command).toBeUndefined();
+    const soon = looked(looked(woken.state, 3_400).state, 4_300);
+    expect(soon.command).toBeUndefined();
+    expect(looked(soon.state, 4_500).command).toBe('claim');
+  });
+
   it('[replication 5.7] a new term is watched from its beginning', () => {
     const look = (now: number) => ({ term: now < 1_500 ? 4 : 5, beatAgeMillis: now });
     expect(firstTry(look)?.now).toBe(3_500);
@@ -112,7 +126,7 @@ describe('when a host tries to lead', () => {
     expect(firstTry(() => ({ term: 5, hasLeaderWritten: false }), state)).toBeUndefined();
   });
 
-  it('[replication 5.2, 5.4] leads when its claim was stored, and follows when it was not', () => {
+  it('[replication 5.1, 5.2, 5.4] leads when its claim was stored, and follows else', () => {
     const then = (state: LeadershipState, event: LeadershipEvent) =>
       leadershipAfter(state, event, rules);
     const trying: LeadershipState = { kind: 'trying' };

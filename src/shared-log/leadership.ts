@@ -33,6 +33,8 @@ export type LeadershipState =
 export interface Watch {
   readonly term: number;
   readonly since: number;
+  /** Time of the last look: a host that did not look for half a lease was deaf, too. */
+  readonly lastAt: number;
 }
 
 /** What a host sees of the leader of one database. Times are of one clock of this host. */
@@ -125,7 +127,9 @@ function afterLook(
   const { now, term } = look;
   // Without the engine nobody knows whether the leader is silent, or only this host is deaf.
   if (!look.isEngineReached) return still({ ...state, watch: undefined });
-  const watch = state.watch?.term === term ? state.watch : { term, since: now };
+  const before = state.watch;
+  const isUnbroken = before?.term === term && now - before.lastAt < rules.leaseMillis / 2;
+  const watch = { term, since: isUnbroken ? before.since : now, lastAt: now };
   const watched: LeadershipState = { ...state, watch };
   if (!look.isAtEnd || !look.isCandidate) return still(watched);
   if (Math.abs(look.skewMillis) > limits.clockSkewClaimMillisMax) return still(watched);

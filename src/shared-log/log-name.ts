@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts';
 import type { Brand } from '../brand.ts';
 import { bigintToHex, fromHex } from '../values/hex.ts';
-import type { DatabaseIdentity } from '../values/identity-roles.ts';
+import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
 
 /** A cluster: 128 random bits, drawn by its first host. */
 export type ClusterId = Brand<bigint, 'ClusterId'>;
@@ -32,4 +32,14 @@ export function logNameBytes(name: LogName): Uint8Array {
   const bytes = fromHex(name);
   assert(bytes?.length === 56, `no name of a shared log: ${name}`);
   return bytes;
+}
+
+/** The database whose log it is. */
+export function databaseIn(name: LogName): DatabaseIdentity {
+  return databaseIdentity(BigInt(`0x${databaseDigits(name)}`));
+}
+
+/** The identity of the database whose log it is, in hexadecimal digits. */
+export function databaseDigits(name: LogName): string {
+  return name.slice(32, 96);
 }

@@ -3,8 +3,9 @@ import { limits } from '../limits.ts';
 import type { LogPoint } from '../log/log-point.ts';
 import { type AppendOutcome, runAppend } from './append-run.ts';
 import { encodeEntry, entryKinds, isSameEntry } from './entry.ts';
-import { encodeLead, type Lead } from './entry-payloads.ts';
+import { type Beginning, encodeLead, encodeRestart, type Lead } from './entry-payloads.ts';
 import { findStart } from './find-start.ts';
+import type { BootId } from './host-ids.ts';
 import {
   followingState,
   type LeadershipEvent,
@@ -15,6 +16,7 @@ import {
 import type { LogName } from './log-name.ts';
 import type { Replica } from './replica.ts';
 import { Replicator, type ReplicatorEnd } from './replicator.ts';
+import { restOf } from './rest-of.ts';
 import {
   type AppendResult,
   EngineError,
@@ -23,6 +25,7 @@ import {
   type StoredEntry,
 } from './shared-log.ts';
 import { Tail, type TailFault, type TailStep } from './tail.ts';
+import { isUnlikeSettled, unlikeText } from './unlike-settled.ts';
 
 export interface MemberOptions {
   readonly sharedLog: SharedLog;
@@ -32,6 +35,10 @@ export interface MemberOptions {
   readonly replica: Replica;
   /** The term that this host gave away, in an earlier life of this member. */
   readonly handedTerm?: number | undefined;
+  /** How the log begins, for the entries from which it can be read on; absent: it has none. */
+  readonly beginning?: (() => Beginning | undefined) | undefined;
+  /** Seqs that are multiples of this can be such entries; absent: `limits.restartEveryEntries`. */
+  readonly restartEvery?: number;
   readonly entryBytesMax: number;
   readonly leaseMillis: number;
   readonly waitsForLocalSync: boolean;
@@ -54,6 +61,13 @@ export type LookAround = Pick<
   'isEngineReached' | 'beatAgeMillis' | 'isGone' | 'rank' | 'skewMillis' | 'isCandidate'
 >;
 
+/** What the leader of a term says of its commits. */
+export interface SettledNote {
+  readonly term: number;
+  readonly boot: BootId;
+  readonly offset: number;
+}
+
 /** A place between records, and whether a segment begins there. */
 type Place = Pick<Tail, 'point' | 'border'>;
 
@@ -72,8 +86,7 @@ export interface MemberEvents {
 /**
  * One database at one host: follows the shared log, claims it when its leader is silent, writes to
  * it while it leads. The owner calls `step` again and again, and whenever an entry may be there;
- * one
- * step runs at a time.
+ * one step runs at a time.
  */
 export class Member {
   readonly #options: MemberOptions;
@@ -82,6 +95,8 @@ export class Member {
   #replicator: Replicator | undefined;
   /** True until something else is known of the records behind the shared log's end. */
   #hasOwnTail = true;
+  /** True once the engine has dropped what it had shown. */
+  #hasReadAgain = false;
   /** The fault at which the log was read again from its beginning; cleared at its end. */
   #lastFault: string | undefined;
   #isAtEnd = false;
@@ -91,6 +106,10 @@ export class Member {
   #hasSearched = false;
   #isEnded = false;
   #settledOffset = 0;
+  /** True while the copy may have something else than what was read. */
+  #isTaking = false;
+  /** What the leader has said last. */
+  #note: SettledNote | undefined;
   #lastWarning: string | undefined;
 
   constructor(options: MemberOptions) {
@@ -160,6 +179,43 @@ export class Member {
     else if (command === 'takeUp') await this.#takeUp();
   }
 
+  /**
+   * Takes in what the leader has sent this host since the last entry that was read, without asking
+   * the engine. False if it was nothing, or does not continue what was read: then the engine says
+   * what is there, with `step`. It was stored, and not settled by that: its leader also waits for
+   * its own disk, in case an engine has lied.
+   */
+  async takeStreamed(): Promise<boolean> {
+    const { sharedLog, log } = this.#options;
+    const isFollowing = (): boolean => !this.#isEnded && this.#state.kind === 'following';
+    if (!isFollowing() || this.#tail.next === 0) return false;
+    const entries = (await sharedLog.streamed?.(log, this.#tail.next)) ?? [];
+    for (const { after, ...entry } of entries) {
+      const isNext = entry.seq === this.#tail.next && isSameEntry(after, this.#tail.last);
+      if (!isFollowing() || !isNext || !(await this.#takeSent(entry))) return false;
+    }
+    return entries.length > 0;
+  }
+
+  /**
+   * Another host leads in `term`, and says that commits up to `offset` are acknowledged. Of another
+   * term than was read last it says nothing about what this host has.
+   */
+  noteSettled(note: SettledNote): void {
+    this.#note = note;
+    if (!this.#isTaking) this.#settle();
+  }
+
+  /** What is settled now, by the entries that were read, and by the leader's own word. */
+  #settle(): void {
+    const { acknowledged, term, lead, point } = this.#tail;
+    const note = this.#note;
+    const isOfTerm = note?.term === term && note.boot === lead?.boot;
+    const told = isOfTerm ? Math.min(note.offset, point.offset) : 0;
+    this.#settledOffset = Math.max(this.#settledOffset, acknowledged, told);
+    this.#options.replica.settled?.(this.#settledOffset);
+  }
+
   /** Gives the database to another host, which leads once it has written. */
   handOver(to: Lead): void {
     this.replicator?.handOver(to);
@@ -194,15 +250,17 @@ export class Member {
       }
       this.#isReached = true;
       const { entries, first } = answer;
-      if (first > next) {
-        this.#fail(`log.behind: entries before ${first} are gone, and there is no snapshot`);
-        return;
+      // What is gone is in a snapshot, and the first entry that is there says how to read on.
+      if (first > next && next > 0) {
+        this.#tail = new Tail();
+        continue;
       }
       if (!this.#isLastThere(answer)) {
         this.#readAgain();
         continue;
       }
-      const behind = entries.filter(({ seq }) => seq >= next);
+      const from = next === 0 ? first : next;
+      const behind = entries.filter(({ seq }) => seq >= from);
       if (behind.length === 0) {
         if (next > 0) await this.#atEnd();
         return;
@@ -233,8 +291,7 @@ export class Member {
 
   /**
    * False if the entry that was read last has gone: the engine showed it, and then dropped it. A
-   * host
-   * that overlooked that would wait for a leader that has no term.
+   * host that overlooked that would wait for a leader that has no term.
    */
   #isLastThere({ entries, first }: ReadAnswer): boolean {
     const { next, last } = this.#tail;
@@ -252,27 +309,78 @@ export class Member {
       this.#contradicted(step.fault);
       return false;
     }
+    if (this.#isUnlike(step, before)) {
+      await this.#refuse(entry.seq);
+      return false;
+    }
+    return this.#taken(step, before);
+  }
+
+  /** The same for one that the leader has sent, once it was stored. */
+  async #takeSent(entry: StoredEntry): Promise<boolean> {
+    const before: Place = { point: this.#tail.point, border: this.#tail.border };
+    const step = this.#tail.accept(entry);
+    if (step.kind === 'fault') return false;
+    if (this.#isUnlike(step, before)) {
+      this.#readAgain();
+      return false;
+    }
+    return this.#taken(step, before);
+  }
+
+  async #taken(step: TailStep, before: Place): Promise<boolean> {
+    this.#isTaking = true;
     await this.#apply(step, before);
-    this.#settledOffset = Math.max(this.#settledOffset, this.#tail.acknowledged);
+    this.#isTaking = false;
+    this.#settle();
     return !this.#isEnded;
+  }
+
+  #isUnlike(step: TailStep, { point: from }: Place): boolean {
+    const { settledOffset: settled } = this;
+    return isUnlikeSettled(step, { from, settled }, this.#options.replica);
   }
 
   async #apply(step: TailStep, before: Place): Promise<void> {
     const { replica, me } = this.#options;
     if (step.kind === 'beginning') return replica.begin(step.beginning);
-    if (step.kind === 'term' && step.lead.host !== me.host) {
-      // What this host has written behind the log's end comes too late.
-      this.#hasOwnTail = false;
+    if (step.kind === 'restart') return this.#restart(step);
+    if (step.kind === 'term') {
+      // What this host has written behind the log's end comes too late for another's term; it has
+      // been set aside before this host began one of its own.
+      this.#hasOwnTail = step.lead.host === me.host && !this.#hasReadAgain;
       return;
     }
     if (step.kind !== 'records') return;
+    // What was before its first record is in its state.
+    if (step.end.position < replica.startPosition) return;
     const isThere = replica.chainAt(step.end.position) === step.end.chain;
     // Without records there is only a segment that begins, where the copy may end.
     const isOnlySegment = isThere && replica.end.position === step.end.position;
     if (isThere && !(isOnlySegment && step.records.length === 0)) return;
+    if (before.point.position < replica.startPosition && !isThere) {
+      return this.#applyRest(step, before.point);
+    }
     if (!isThere && replica.end.position > before.point.position) await this.#setAside(before);
     assert(replica.end.chain === before.point.chain, 'a copy continues what it has applied');
     await replica.apply({ records: step.records, end: step.end, segment: step.segment });
+  }
+
+  async #restart({ beginning, point }: Extract<TailStep, { kind: 'restart' }>): Promise<void> {
+    const { replica } = this.#options;
+    if (await replica.restart(beginning, point)) {
+      this.#settledOffset = Math.max(this.#settledOffset, replica.acknowledgedOffset);
+      return;
+    }
+    this.#fail(`log.behind: entries up to commit ${point.offset} are gone, without a snapshot`);
+  }
+
+  /** Of an entry in which the copy's snapshot lies, what is behind that. */
+  async #applyRest(step: Extract<TailStep, { kind: 'records' }>, from: LogPoint): Promise<void> {
+    const { replica } = this.#options;
+    const rest = restOf(step, from, replica);
+    if (rest !== undefined) await replica.apply(rest);
+    else this.#fail('log.diverged: the snapshot of this host is none of the log');
   }
 
   /** This host has read all that there is. */
@@ -314,8 +422,22 @@ export class Member {
     }
   }
 
+  /** An entry contradicts acknowledged commits. An engine that stores nothing may be an old one. */
+  async #refuse(seq: number): Promise<void> {
+    const { sharedLog, log } = this.#options;
+    const asked = sharedLog.confirm([{ log, seq }]);
+    const [confirmed = 'unknown'] = await asked.catch(() => []);
+    if (confirmed !== 'unknown') {
+      this.#contradicted({ code: 'damaged', seq, reason: unlikeText });
+      return;
+    }
+    this.#isReached = false;
+    this.#readAgain();
+  }
+
   /** Reads the log again from its beginning; the copy keeps what is in it. */
   #readAgain(): void {
+    this.#hasReadAgain = true;
     this.#hasOwnTail = false;
     this.#tail = new Tail();
   }
@@ -355,7 +477,8 @@ export class Member {
       end.position <= point.position || (isOwn && replica.chainAt(end.position) === end.chain);
     const missing = elsewhere.filter((end) => !isHere(end)).map(({ offset }) => offset);
     const ownEnd = isOwn ? replica.end.offset : point.offset;
-    if (this.settledOffset > ownEnd) missing.push(this.settledOffset);
+    const known = Math.max(this.settledOffset, this.#tail.promised);
+    if (known > ownEnd) missing.push(known);
     if (missing.length === 0) return true;
     this.#warnBehind(point.offset, Math.max(...missing));
     return false;
@@ -425,10 +548,21 @@ export class Member {
       ...(onResult === undefined ? {} : { onResult }),
       ...(onAcknowledged === undefined ? {} : { onAcknowledged }),
       point: this.#tail.point,
+      restart: {
+        every: this.#options.restartEvery ?? limits.restartEveryEntries,
+        payload: () => this.#restartPayload(),
+      },
       localSync: waitsForLocalSync ? () => replica.sync() : undefined,
       onEnd: (end) => this.#ended(replicator, end),
     });
     return replicator;
+  }
+
+  #restartPayload(): Uint8Array | undefined {
+    const beginning = this.#options.beginning?.();
+    const { lead, promised } = this.#tail;
+    if (beginning === undefined || lead === undefined) return undefined;
+    return encodeRestart({ beginning, lead, promised });
   }
 
   #ended(replicator: Replicator, end: ReplicatorEnd): void {
@@ -453,10 +587,12 @@ export class Member {
   ): StoredEntry {
     const { position, chain, offset } = this.#tail.point;
     const { boot } = this.#options.me;
+    const settled = this.#settledOffset;
     const bytes = encodeEntry({
       ...{ kind, seq, term, boot, payload, startsSegment: false },
       ...{ position, chain, offset, chainAfter: chain },
-      acknowledged: Math.min(this.#settledOffset, offset),
+      // A term says also what is restored behind it, so that nobody else begins one without that.
+      acknowledged: kind === entryKinds.term ? settled : Math.min(settled, offset),
     });
     return { seq, bytes };
   }

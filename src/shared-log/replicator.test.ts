@@ -287,7 +287,7 @@ describe('a leader that gives its term away', () => {
     expect(() => commit(one)).toThrow('nothing is written behind a hand-over');
     await one.clock.pass(50);
     expect(synced()).toBe('done');
-    expect(one.ends).toEqual([{ kind: 'handedOver', seq: 3, term: 2 }]);
+    expect(one.ends).toMatchObject([{ kind: 'handedOver', seq: 3, term: 2, at: { offset: 1 } }]);
     const last = entriesOf(one).at(-1);
     expect([last?.kind, last?.term, last?.boot]).toEqual([entryKinds.term, 2, anna.lead.boot]);
   });

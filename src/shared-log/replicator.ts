@@ -12,12 +12,20 @@ import { draftsOf, type RecordsDraft, writeBytes } from './log-write.ts';
 import { ReadProofs } from './read-proofs.ts';
 import type { AppendResult, SharedLog, StoredEntry } from './shared-log.ts';
 
+/** The term was given to another host, in entry `seq`, behind everything that ends at `at`. */
+export interface Handed {
+  readonly kind: 'handedOver';
+  readonly seq: number;
+  readonly term: number;
+  readonly to: Lead;
+  readonly at: LogPoint;
+}
+
 /** Why a leader's writing ended. */
 export type ReplicatorEnd =
   /** Another host leads. */
   | { readonly kind: 'overtaken' }
-  /** The term was given to another host, in that entry. */
-  | { readonly kind: 'handedOver'; readonly seq: number; readonly term: number }
+  | Handed
   /** The engine lost acknowledged entries, and they could not be restored. */
   | { readonly kind: 'diverged'; readonly reason: string }
   /** The local log failed. */
@@ -33,6 +41,11 @@ export interface ReplicatorOptions {
   /** The entry that gave this host the term, or the empty one behind it, and where the log is. */
   readonly start: StoredEntry;
   readonly point: LogPoint;
+  /** Entries at multiples of `every` say how the log can be read on from there, if they can. */
+  readonly restart?: {
+    readonly every: number;
+    readonly payload: () => Uint8Array | undefined;
+  };
   /** Makes everything that was written to the local log durable. Absent: nobody waits for it. */
   readonly localSync: (() => Promise<void>) | undefined;
   readonly now: () => number;
@@ -93,6 +106,7 @@ export class Replicator {
   #waiters: Waiter[] = [];
   #isRunning = false;
   #isAnnounceDue = false;
+  #isInParts = false;
   #handOver: Lead | undefined;
   #provenAt: number;
   #end: ReplicatorEnd | undefined;
@@ -249,6 +263,9 @@ export class Replicator {
     this.#queuedBytes = 0;
     this.#syncLocally(writeNumber);
     for (const draft of drafts) {
+      const isInParts = this.#isInParts;
+      this.#isInParts = draft.kind === entryKinds.part;
+      if (!isInParts && !(await this.#sendRestart())) return;
       if (!(await this.#send(this.#entryOf(draft), draft.end))) return;
       this.#sentEnd = draft.end;
     }
@@ -256,7 +273,19 @@ export class Replicator {
     this.#acknowledge();
   }
 
+  /** False if that ended this host's term. */
+  async #sendRestart(): Promise<boolean> {
+    const { restart, term } = this.#options;
+    const seq = this.#last.seq + 1;
+    if (restart === undefined || seq % restart.every !== 0) return true;
+    const payload = restart.payload();
+    if (payload === undefined) return true;
+    const bytes = this.#encode({ seq, term, kind: entryKinds.restart, payload });
+    return this.#send({ seq, bytes }, this.#sentEnd);
+  }
+
   async #sendEmpty(): Promise<void> {
+    if (!(await this.#sendRestart())) return;
     const seq = this.#last.seq + 1;
     await this.#send({ seq, bytes: this.#emptyAt(seq, this.#sentEnd) }, this.#sentEnd);
   }
@@ -268,7 +297,7 @@ export class Replicator {
     const bytes = this.#encode({ seq, term: term + 1, kind: entryKinds.term, payload });
     const outcome = await this.#append({ seq, bytes }, undefined);
     if (outcome.kind === 'stored' || outcome.kind === 'seen') {
-      this.#finish({ kind: 'handedOver', seq, term: term + 1 });
+      this.#finish({ kind: 'handedOver', seq, term: term + 1, to, at: this.#sentEnd });
     } else this.#finish(endOf(outcome));
   }
 
@@ -430,7 +459,7 @@ export class Replicator {
   #encode(made: {
     readonly seq: number;
     readonly term: number;
-    readonly kind: (typeof entryKinds)['empty' | 'term'];
+    readonly kind: (typeof entryKinds)['empty' | 'term' | 'restart'];
     readonly payload: Uint8Array;
     readonly at?: LogPoint;
   }): Uint8Array {

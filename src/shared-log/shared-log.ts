@@ -35,6 +35,11 @@ export interface SharedLog {
    */
   wait(log: LogName, from: number, signal: StopSignal): Promise<void>;
   /**
+   * Entries from `from` on that the leader of a log has sent this host, in a row, without asking
+   * the engine; each once. None: nothing came, or not in a row. Absent: leaders send nothing here.
+   */
+  streamed?(log: LogName, from: number): Promise<readonly StreamedEntry[]>;
+  /**
    * `last` only if, at some moment after the call began, `seq` was the last entry in acknowledged
    * history; `passed` only if there was a later one. Never rejects.
    */
@@ -79,6 +84,11 @@ export interface StoredEntry {
   readonly bytes: Uint8Array;
 }
 
+/** An entry that was `stored`, as its leader sends it on, and how the one before it begins. */
+export interface StreamedEntry extends StoredEntry {
+  readonly after: Uint8Array;
+}
+
 export interface ReadAnswer {
   readonly entries: readonly StoredEntry[];
   readonly first: number;
@@ -90,6 +100,8 @@ export interface EngineCapabilities {
   readonly entryBytesMax: number;
   /** Names the engine's own past; see `engine-history.ts`. */
   readonly history: string;
+  /** What else an operator should know of it, by what each is about. */
+  readonly notes?: readonly (readonly [about: string, text: string])[] | undefined;
 }
 
 /** What an `AbortSignal` is where there is no such name. */

@@ -105,11 +105,13 @@ describe('the tail of a shared log', () => {
     expect(faultOf(tail.accept(moved))).toBe('it moves the log without records');
   });
 
-  it('[replication 4.2] refuses a record that stops the log', () => {
+  it('[replication 4.2, 16.3] takes what a single machine has written when it was stopped', () => {
     const { tail, writer } = begun();
     writer.stop();
-    const step = tail.accept(anna.records(tail, writer.take()));
-    expect(faultOf(step)).toMatch('a record stops the log');
+    const stopped = writer.take();
+    expect(tail.accept(anna.records(tail, stopped)).kind).toBe('records');
+    expect(tail.accept(anna.records(tail, commits(writer, 1))).kind).toBe('records');
+    expect(tail.point.offset).toBe(1);
   });
 
   it('[replication 4.4] puts parts together, and forgets them when a term begins', () => {
@@ -142,6 +144,16 @@ describe('the tail of a shared log', () => {
     tail.accept(anna.empty(tail, 2));
     expect(tail.acknowledged).toBe(4);
     expect(faultOf(tail.accept(anna.empty(tail, 6)))).toBe('it acknowledges what is not there');
+  });
+
+  it('[replication 6.9] knows from a term what its leader has, and the log lacks', () => {
+    const { tail, writer } = begun();
+    tail.accept(anna.records(tail, commits(writer, 5)));
+    expect(tail.accept(bert.term(tail, { acknowledged: 9 })).kind).toBe('term');
+    expect([tail.acknowledged, tail.promised]).toEqual([5, 9]);
+    tail.accept(bert.records(tail, commits(writer, 4)));
+    tail.accept(bert.empty(tail, 9));
+    expect([tail.acknowledged, tail.promised]).toEqual([9, 9]);
   });
 
   it('[replication 4.1] carries the header of a segment that begins with its records', () => {

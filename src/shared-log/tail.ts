@@ -3,12 +3,20 @@ import { chainOf, type LogPoint } from '../log/log-point.ts';
 import { type SegmentHeader, segmentHeaderBytes } from '../log/segment.ts';
 import { checkRecords } from './check-records.ts';
 import { decodeEntry, type Entry, encodeEntry, entryHeaderBytes, entryKinds } from './entry.ts';
-import { type Beginning, decodeBeginning, decodeLead, type Lead } from './entry-payloads.ts';
+import {
+  type Beginning,
+  decodeBeginning,
+  decodeLead,
+  decodeRestart,
+  type Lead,
+} from './entry-payloads.ts';
 import type { StoredEntry } from './shared-log.ts';
 
 /** What an entry brought. Bytes are views of the entry, or of what was assembled for this step. */
 export type TailStep =
   | { readonly kind: 'beginning'; readonly beginning: Beginning; readonly header: SegmentHeader }
+  /** Reading begins here: what the log held before has to be had from elsewhere. */
+  | { readonly kind: 'restart'; readonly beginning: Beginning; readonly point: LogPoint }
   | {
       readonly kind: 'records';
       readonly records: Uint8Array;
@@ -40,6 +48,7 @@ export interface TailStart {
   readonly term: number;
   readonly lead: Lead;
   readonly acknowledged: number;
+  readonly promised: number;
 }
 
 /**
@@ -56,15 +65,18 @@ export class Tail {
   #term = 0;
   #lead: Lead | undefined;
   #acknowledged = 0;
+  #promised = 0;
   #last = new Uint8Array(0);
   #parts: Uint8Array[] = [];
   #partBytes = 0;
   #hasEnded = false;
   #isTermEmpty = true;
   #border: Uint8Array | undefined;
+  /** True while the entry is taken at which reading began. */
+  #isRestarted = false;
 
   /** A log that is read from there on; what is before was compared with the local log. */
-  static at({ last, point, salt, term, lead, acknowledged }: TailStart): Tail {
+  static at({ last, point, salt, term, lead, acknowledged, promised }: TailStart): Tail {
     const tail = new Tail();
     tail.#next = last.seq + 1;
     tail.#point = point;
@@ -72,6 +84,7 @@ export class Tail {
     tail.#term = term;
     tail.#lead = lead;
     tail.#acknowledged = acknowledged;
+    tail.#promised = promised;
     tail.#last = encodeEntry(last).slice(0, entryHeaderBytes);
     tail.#isTermEmpty = false;
     return tail;
@@ -101,9 +114,17 @@ export class Tail {
     return this.#lead;
   }
 
-  /** Largest offset that an entry said was acknowledged when it was made. */
+  /** Largest offset in the log that an entry said was acknowledged when it was made. */
   get acknowledged(): number {
     return this.#acknowledged;
+  }
+
+  /**
+   * Largest offset that somebody knew to be acknowledged, and that the log may lack: a leader whose
+   * engine has lost the end of it says so, before it restores that behind its term.
+   */
+  get promised(): number {
+    return this.#promised;
   }
 
   /** The header of the last entry, encoded; empty before the first one. */
@@ -137,6 +158,8 @@ export class Tail {
     if (reading.kind === 'invalid') return this.#fault('damaged', reading.reason);
     if (reading.kind === 'later') return this.#fault('later', `it has ${reading.what}`);
     const { entry } = reading;
+    const isRestart = this.#next === 0 && seq > 0 && entry.seq === seq;
+    if (isRestart && entry.kind === entryKinds.restart) this.#restart(entry);
     if (seq !== this.#next || entry.seq !== seq) {
       return this.#fault('damaged', `entry ${entry.seq} came as ${seq}, after ${this.#next - 1}`);
     }
@@ -145,7 +168,9 @@ export class Tail {
     const step = this.#step(entry);
     if (step.kind === 'fault') return step;
     this.#next = seq + 1;
-    this.#acknowledged = Math.max(this.#acknowledged, entry.acknowledged);
+    const { acknowledged, offset } = entry;
+    this.#acknowledged = Math.max(this.#acknowledged, Math.min(acknowledged, offset));
+    this.#promised = Math.max(this.#promised, acknowledged);
     this.#last = bytes.slice(0, entryHeaderBytes);
     this.#isTermEmpty = step.kind === 'term';
     return step;
@@ -166,8 +191,8 @@ export class Tail {
     if (!isRecords && (entry.offset !== offset || entry.chainAfter !== chain)) {
       return 'it moves the log without records';
     }
-    if (entry.acknowledged > entry.offset) return 'it acknowledges what is not there';
     if (entry.kind === entryKinds.term) return this.#wrongInTerm(entry);
+    if (entry.acknowledged > entry.offset) return 'it acknowledges what is not there';
     if (entry.term !== this.#term || entry.boot !== this.#lead?.boot) {
       return `its writer does not lead term ${this.#term}`;
     }
@@ -197,9 +222,35 @@ export class Tail {
       case entryKinds.end:
         this.#hasEnded = true;
         return { kind: 'end' };
+      case entryKinds.restart:
+        return this.#passRestart(entry);
       default:
         return { kind: 'nothing' };
     }
+  }
+
+  /** Goes to where the entry is, by what it says itself. */
+  #restart(entry: Entry): void {
+    const found = decodeRestart(entry.payload);
+    if (found === undefined) return;
+    const { position, chain, offset } = entry;
+    this.#next = entry.seq;
+    this.#point = { position, chain, offset };
+    this.#salt = found.header.salt;
+    this.#term = entry.term;
+    this.#lead = found.lead;
+    this.#promised = found.promised;
+    this.#isRestarted = true;
+  }
+
+  #passRestart(entry: Entry): TailStep {
+    const found = decodeRestart(entry.payload);
+    if (found === undefined || found.lead.boot !== this.#lead?.boot) {
+      return this.#fault('damaged', 'it does not say what was before');
+    }
+    if (!this.#isRestarted) return { kind: 'nothing' };
+    this.#isRestarted = false;
+    return { kind: 'restart', beginning: found.beginning, point: this.#point };
   }
 
   #begin(entry: Entry): TailStep {

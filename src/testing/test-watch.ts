@@ -144,6 +144,7 @@ class LiveRows implements TestWatch<Row>, LiveSink {
         return;
       case 'connected':
       case 'called':
+      case 'resumed':
       case 'unsubscribed':
       case 'oneOff':
       case 'procedure':

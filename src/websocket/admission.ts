@@ -8,6 +8,7 @@ import {
 } from '../auth/caller.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { Refusal } from '../database/outcome.ts';
+import type { GivenWish } from '../doors/read-wish.ts';
 import { statusOf } from '../doors/refusal-status.ts';
 import { pathBytesFault } from '../doors/request-faults.ts';
 import { decodePathPart, splitTarget } from '../doors/request-target.ts';
@@ -33,6 +34,7 @@ export interface Admitted {
   readonly compression: Compression;
   readonly confirmed: boolean;
   readonly dialect: QueryDialect;
+  readonly wish: GivenWish;
 }
 
 export interface Refused extends RefusedUpgrade {
@@ -136,11 +138,10 @@ class UpgradeError extends Error {
 const zeroText = 'Invalid connection ID: the all-zeros ConnectionId is reserved.';
 
 function terms(asked: Parameters, protocol: Subprotocol, confirms: boolean) {
-  const { connectionId, compression, confirmed, dialect } = asked;
+  const { connectionId, compression, confirmed, dialect, wish } = asked;
   const isOld = protocol.startsWith('v1');
   return {
-    protocol,
-    dialect,
+    ...{ protocol, dialect, wish },
     connectionId: connectionId ?? randomConnectionId(),
     compression: protocol === 'v1.json.spacetimedb' ? ('none' as const) : compression,
     confirmed: confirmed ?? (confirms || !isOld),

@@ -1,4 +1,5 @@
 import { unreachable } from '../assert.ts';
+import type { CommitOffset } from '../database/outcome.ts';
 import type { Client } from '../doors/clients.ts';
 import type { Stay } from '../doors/stay.ts';
 import type {
@@ -174,10 +175,10 @@ export class Connection implements LiveSink, SocketEvents {
     this.#leave();
   }
 
-  deliver(events: readonly LiveEvent[]): void {
+  deliver(events: readonly LiveEvent[], position?: CommitOffset): void {
     if (this.#state.kind !== 'open' && this.#state.kind !== 'finishing') return;
     try {
-      this.#send(events);
+      this.#send(events, position);
     } catch (error) {
       this.#refuse(error);
     }
@@ -200,6 +201,16 @@ export class Connection implements LiveSink, SocketEvents {
       default:
         unreachable(reason);
     }
+  }
+
+  /** The host that leads the database has ended it. */
+  endedWith(code: number, reason: string): void {
+    this.#closeWith(code, reason);
+  }
+
+  /** The host cannot serve it any more; another one may. */
+  leave(): void {
+    this.#part();
   }
 
   /** Drops and counts a client that reads too slowly. */
@@ -253,15 +264,16 @@ export class Connection implements LiveSink, SocketEvents {
     }
   }
 
-  #send(events: readonly LiveEvent[]): void {
+  #send(events: readonly LiveEvent[], position: CommitOffset | undefined): void {
     const { codec, queue, owner } = this.#parts;
-    const { messages, requests } = codec.encode(events);
+    const { messages, offsets, requests } = codec.encode(events, position);
     for (const request of requests) this.#intake.add(request);
+    let at = 0;
     for (const message of messages) {
       owner.traffic.messagesOut += message.messageCount;
       owner.traffic.bytesOut += message.byteCount;
       this.#rate.sent(message.byteCount);
-      if (queue.push(message)) continue;
+      if (queue.push(message, offsets?.[at++])) continue;
       this.giveUp();
       return;
     }

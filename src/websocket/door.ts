@@ -15,14 +15,15 @@ import {
 } from '../cluster/settled-caller.ts';
 import { Refusal } from '../database/outcome.ts';
 import type { Client, Clients } from '../doors/clients.ts';
-import { lostElsewhere, noLeader, tooManyWait } from '../doors/leader-refusals.ts';
 import { statusOf } from '../doors/refusal-status.ts';
 import { tooManyRequestsText } from '../doors/request-faults.ts';
 import { hostFault, splitTarget } from '../doors/request-target.ts';
 import { Stay } from '../doors/stay.ts';
-import type { LiveConnection } from '../host/feeds/live-connection.ts';
+import type { LiveConnection, LiveSink } from '../host/feeds/live-connection.ts';
 import type { Host } from '../host/host.ts';
 import { registryIdentity } from '../host/registry/registry.ts';
+import { noEngine } from '../host/replication/engine-state.ts';
+import { lostElsewhere, noLeader, tooManyWait } from '../host/replication/leader-refusals.ts';
 import { limits } from '../limits.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -35,10 +36,13 @@ import {
   type ConnectionOwner,
   type Traffic,
 } from './connection.ts';
+import { CopyClients } from './copy-clients.ts';
 import type { MessageCodec } from './message-codec.ts';
 import { callerHeaders, type RefusedUpgrade, refuse } from './refuse.ts';
 import { passAnswer, Relay, restartCode, restartReason } from './relay.ts';
+import { ResumableV3 } from './resumable-v3.ts';
 import { forgetJoined, SendQueue } from './send-queue.ts';
+import { SlicedEnd } from './sliced-end.ts';
 import { completeSocketLimits, type SocketLimits } from './socket-limits.ts';
 import { type UpgradedSocket, Upgrader } from './upgrade.ts';
 import { v1Codec } from './v1.ts';
@@ -78,8 +82,17 @@ export class WebSocketDoor implements Clients {
   readonly #limits: SocketLimits;
   readonly #upgrader = new Upgrader();
   readonly #connections = new Set<Connection>();
+  readonly #copies: CopyClients | undefined;
   /** Connections that other hosts serve. */
   readonly #relays = new Set<Relay>();
+  /** Ends clients of a host that drains. */
+  readonly #slices = new SlicedEnd<Relay | Connection>({
+    open: () => [...this.#relays, ...this.#connections],
+    end: (client) => {
+      if (client instanceof Relay) client.close();
+      else client.finish(performance.now() + this.#limits.closeMillis);
+    },
+  });
   /** Handshakes in progress; they count as connections. */
   #handshakes = 0;
   readonly #owner: ConnectionOwner;
@@ -103,6 +116,13 @@ export class WebSocketDoor implements Clients {
       for (const connection of [...this.#connections]) connection.examine(loss);
     });
     this.#limits = completeSocketLimits(options.limits);
+    this.#copies = options.cluster && new CopyClients(options.cluster);
+    options.cluster?.membership.onDrain((isDraining) => {
+      // Where no other host is, they would come back to this one.
+      const mayGo = (options.cluster?.membership.living.length ?? 0) > 1;
+      if (isDraining && mayGo) this.#slices.begin();
+      else this.#slices.stop();
+    });
     this.#owner = {
       traffic: this.#traffic,
       backlog: this.#backlog,
@@ -111,6 +131,7 @@ export class WebSocketDoor implements Clients {
       hasMessages: (connection) => this.#flushSoon(connection),
       gone: (connection) => {
         this.#connections.delete(connection);
+        this.#copies?.delete(connection);
         this.#toFlush.delete(connection);
       },
     };
@@ -156,10 +177,20 @@ export class WebSocketDoor implements Clients {
     return meant.length;
   }
 
+  /** Resolves when a host that drains has no clients left to end, or after `millisMax`. */
+  async untilDrained(millisMax: number): Promise<void> {
+    const until = performance.now() + millisMax;
+    const isLeft = () => this.#connections.size + this.#relays.size > 0;
+    while (this.#slices.isOn && isLeft() && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, closingLookMillis));
+    }
+  }
+
   /** Stops admitting clients, answers requests for at most `millis`, and closes all connections. */
   async close(millis: number): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#timer);
+    this.#slices.stop();
     const deadlineMillis = performance.now() + millis;
     while (this.#connections.size + this.#relays.size + this.#handshakes > 0) {
       for (const relay of [...this.#relays]) relay.close();
@@ -200,6 +231,9 @@ export class WebSocketDoor implements Clients {
     const upgrade = { request, stream, head, client, forwarded };
     if (cluster !== undefined) {
       const place = placeFor(outcome, forwarded, cluster);
+      const isHere = place !== undefined && (await this.#readsHere(outcome, forwarded));
+      if (stream.destroyed || this.#isClosing) return refuse(stream, stopping);
+      if (isHere && outcome.kind === 'admitted') return this.#connect(outcome, upgrade, true);
       if (place !== undefined) return await this.#relay(place, caller, { ...upgrade, cluster });
     }
     if (outcome.kind === 'refused') refuse(stream, outcome);
@@ -261,7 +295,7 @@ export class WebSocketDoor implements Clients {
       case 'unknown':
         return refuse(stream, refusedBy(lostElsewhere()));
       case 'noLeader':
-        return refuse(stream, refusedBy(noLeader()));
+        return refuse(stream, refusedBy(cluster.engine.isAway ? noEngine() : noLeader()));
       case 'overloaded':
         return refuse(stream, refusedBy(tooManyWait()));
       default:
@@ -269,8 +303,15 @@ export class WebSocketDoor implements Clients {
     }
   }
 
+  /** Whether a client of a database that another host leads reads this host's copy. */
+  async #readsHere(outcome: Admitted | Refused, forwarded: ForwardedHead | undefined) {
+    if (outcome.kind === 'refused' || forwarded !== undefined) return false;
+    return (await this.#copies?.serves(outcome)) === true;
+  }
+
   /** Connects to the database before upgrading: it can refuse, which an open socket cannot say. */
-  #connect(admitted: Admitted, { request, stream, head, forwarded }: Upgrade): void {
+  #connect(admitted: Admitted, upgrade: Upgrade, readsCopy = false): void {
+    const { request, stream, head, forwarded } = upgrade;
     const { caller, database, connectionId, confirmed, dialect } = admitted;
     let connection: Connection | undefined;
     let live: LiveConnection;
@@ -279,14 +320,19 @@ export class WebSocketDoor implements Clients {
       const { host } = this.#options;
       const databaseCaller = host.callerFor(caller, database);
       stay = new Stay(host, { caller, database, rights: databaseCaller.rights });
-      live = database.handle.live(
-        { caller: databaseCaller, connectionId, confirmed, dialect },
-        {
-          deliver: (events) => connection?.deliver(events),
-          ended: (reason) => connection?.ended(reason),
-          waitingMillis: () => connection?.waitingMillis() ?? 0,
-        },
-      );
+      const options = { caller: databaseCaller, connectionId, confirmed, dialect };
+      const sink: LiveSink = {
+        deliver: (events, position) => connection?.deliver(events, position),
+        ended: (reason) => connection?.ended(reason),
+        closed: (code, reason) => connection?.endedWith(code, reason),
+        waitingMillis: () => connection?.waitingMillis() ?? 0,
+      };
+      const copyClient = readsCopy ? this.#copies?.clientOf(database, admitted) : undefined;
+      const { handle } = database;
+      live =
+        copyClient === undefined
+          ? handle.live(options, sink)
+          : handle.copy.live(options, copyClient, sink);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const { code } = error.body;
@@ -306,6 +352,7 @@ export class WebSocketDoor implements Clients {
     });
     if (socket === undefined) live.close();
     else connection = this.#open(admitted, socket, { live, stay });
+    if (connection !== undefined && readsCopy) this.#copies?.add(connection, database);
   }
 
   #open(admitted: Admitted, socket: UpgradedSocket, { live, stay }: Let): Connection {
@@ -314,12 +361,16 @@ export class WebSocketDoor implements Clients {
     const queue = new SendQueue(socket, {
       opcode: protocol === 'v1.json.spacetimedb' ? 'text' : 'binary',
       compression,
-      packs: protocol === 'v3.bsatn.spacetimedb',
+      packs: protocol.startsWith('v3'),
+      tellsOffset: protocol === 'v3.bsatn.reducerdb',
       messagesMax: this.#limits.messagesOutMax,
       bytesMax: this.#limits.bytesOutMax,
       backlog: this.#backlog,
     });
-    const codec = codecOf(admitted, live);
+    const codec = codecOf(admitted, live, () => {
+      const { cluster } = this.#options;
+      return cluster?.clientAddresses ?? [];
+    });
     const client = clientOf(admitted);
     const parts = { socket, live, client, codec, queue, stay, pace: this.#paceOf(admitted) };
     const parting = this.#options.cluster && { code: restartCode, reason: restartReason };
@@ -458,9 +509,15 @@ function clientOf({ caller, connectionId, database, protocol }: Admitted): Conne
   };
 }
 
-function codecOf({ protocol, caller, connectionId }: Admitted, live: LiveConnection): MessageCodec {
+function codecOf(
+  { protocol, caller, connectionId }: Admitted,
+  live: LiveConnection,
+  hosts: () => readonly string[],
+): MessageCodec {
   const person = { identity: caller.identity, connectionId, token: caller.token };
   switch (protocol) {
+    case 'v3.bsatn.reducerdb':
+      return new ResumableV3(person, hosts);
     case 'v3.bsatn.spacetimedb':
       return new V2('v3', person);
     case 'v2.bsatn.spacetimedb':

@@ -18,8 +18,11 @@ export class EncodedMessage {
   readonly byteCount: number;
   #messageCount = 1;
   #frame: readonly Uint8Array[] | undefined;
-  /** Created on demand: most messages are small and sent uncompressed. */
-  #compressed: Map<Compression, Promise<readonly Uint8Array[]>> | undefined;
+  /** The last frame that tells an offset: connections that are alike are at the same one. */
+  #frameAt: { readonly offset: number; readonly chunks: readonly Uint8Array[] } | undefined;
+  /** Created on demand, as is the body of each: most messages are small and sent uncompressed. */
+  #frames: Map<Compression, Promise<readonly Uint8Array[]>> | undefined;
+  #compressed: Map<Compression, Promise<Uint8Array>> | undefined;
 
   constructor(...parts: readonly Uint8Array[]) {
     this.#parts = parts;
@@ -46,8 +49,14 @@ export class EncodedMessage {
     return this.#messageCount;
   }
 
-  /** Returns the uncompressed frame of this message alone. */
-  frame(opcode: Opcode): readonly Uint8Array[] {
+  /** Returns the uncompressed frame of this message alone; `offset`: its first bytes tell that. */
+  frame(opcode: Opcode, offset?: number): readonly Uint8Array[] {
+    if (offset !== undefined) {
+      if (this.#frameAt?.offset === offset) return this.#frameAt.chunks;
+      const chunks = frameAt(offset, compressionTags.none, this.#parts);
+      this.#frameAt = { offset, chunks };
+      return chunks;
+    }
     this.#frame ??= frameChunks(
       opcode,
       opcode === 'text' ? undefined : compressionTags.none,
@@ -57,18 +66,42 @@ export class EncodedMessage {
   }
 
   /** Returns the compressed frame. Rejects only when memory is short. */
-  compressedFrame(compression: Exclude<Compression, 'none'>): Promise<readonly Uint8Array[]> {
+  compressedFrame(
+    compression: Exclude<Compression, 'none'>,
+    offset?: number,
+  ): Promise<readonly Uint8Array[]> {
+    const tag = compressionTags[compression];
+    if (offset !== undefined) {
+      return this.#packed(compression).then((packed) => frameAt(offset, tag, [packed]));
+    }
+    this.#frames ??= new Map();
+    const known = this.#frames.get(compression);
+    if (known !== undefined) return known;
+    const frame = this.#packed(compression).then((packed) => frameChunks('binary', tag, [packed]));
+    this.#frames.set(compression, frame);
+    return frame;
+  }
+
+  #packed(compression: Exclude<Compression, 'none'>): Promise<Uint8Array> {
     this.#compressed ??= new Map();
     const known = this.#compressed.get(compression);
     if (known !== undefined) return known;
     const [first = noBytes, ...others] = this.#parts;
-    const body = others.length === 0 ? first : Buffer.concat(this.#parts);
-    const frame = compressed(compression, body).then((packed) =>
-      frameChunks('binary', compressionTags[compression], [packed]),
+    const packed = compressed(
+      compression,
+      others.length === 0 ? first : Buffer.concat(this.#parts),
     );
-    this.#compressed.set(compression, frame);
-    return frame;
+    this.#compressed.set(compression, packed);
+    return packed;
   }
+}
+
+/** A frame that begins with an offset; see `protocol/v3.ts`. */
+function frameAt(offset: number, tag: number, parts: readonly Uint8Array[]): readonly Uint8Array[] {
+  const head = new Uint8Array(9);
+  new DataView(head.buffer).setBigUint64(0, BigInt(offset), true);
+  head[8] = tag;
+  return frameChunks('binary', undefined, [head, ...parts]);
 }
 
 const noBytes = new Uint8Array(0);

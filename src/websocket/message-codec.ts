@@ -1,3 +1,4 @@
+import type { CommitOffset } from '../database/outcome.ts';
 import type { LiveEvent, LiveRequest } from '../host/feeds/live-connection.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
@@ -18,13 +19,18 @@ export interface MessageCodec {
   decode(bytes: Uint8Array, isBinary: boolean): Iterable<DecodedRequest>;
   /** Messages held back until the client is admitted; they count as waiting requests. */
   readonly keptCount: number;
-  /** Returns the messages for the events, in order, and the requests that follow from them. */
-  encode(events: readonly LiveEvent[]): Encoded;
+  /**
+   * Returns the messages for the events, in order, and the requests that follow from them;
+   * `position`: see `LiveSink`.
+   */
+  encode(events: readonly LiveEvent[], position?: CommitOffset): Encoded;
 }
 
 /** What the events of one delivery come to. */
 export interface Encoded {
   readonly messages: readonly EncodedMessage[];
+  /** Where the client is when it has each of them; absent: its version does not tell. */
+  readonly offsets?: readonly number[];
   readonly requests: readonly DecodedRequest[];
 }
 

@@ -1,3 +1,4 @@
+import { type GivenWish, ReadWishError, readWishIn } from '../doors/read-wish.ts';
 import { booleanFault, choiceFault, queryFault, repeatedFault } from '../doors/request-faults.ts';
 import type { QueryDialect } from '../live/query-dialect.ts';
 import type { Compression } from '../protocol/compression.ts';
@@ -13,6 +14,8 @@ export interface Parameters {
   readonly confirmed: boolean | undefined;
   /** The SQL dialect of its queries. */
   readonly dialect: QueryDialect;
+  /** From which host's rows its queries are answered: those of any, unless it says otherwise. */
+  readonly wish: GivenWish;
 }
 
 /** An invalid parameter; the message is the text of the response. */
@@ -35,6 +38,7 @@ export function readParameters(query: URLSearchParams): Parameters {
     compression: readCompression(one(query, 'compression')),
     confirmed: readBoolean(query, 'confirmed'),
     dialect: readDialect(one(query, 'dialect')),
+    wish: readWish(query),
   };
 }
 
@@ -82,6 +86,15 @@ function readCompression(text = 'Brotli'): Compression {
   const compression = compressions.get(text);
   if (compression !== undefined) return compression;
   throw new ParameterError(`compression: ${choiceFault(text, [...compressions.keys()])}`);
+}
+
+function readWish(query: URLSearchParams): GivenWish {
+  try {
+    return readWishIn(one(query, 'consistency') ?? 'any', one(query, 'max_age_ms'));
+  } catch (error) {
+    if (error instanceof ReadWishError) throw new ParameterError(error.message);
+    throw error;
+  }
 }
 
 const dialects: readonly QueryDialect[] = ['subscription', 'full'];

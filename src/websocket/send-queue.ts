@@ -7,6 +7,8 @@ import type { Socket } from './socket.ts';
 export interface SendQueueOptions extends Packing {
   /** Whether one frame can hold several messages. */
   readonly packs: boolean;
+  /** Whether each frame begins with where its client is when it has it. */
+  readonly tellsOffset?: boolean;
   readonly messagesMax: number;
   readonly bytesMax: number;
   /** Shared by all sockets of the door. */
@@ -32,6 +34,8 @@ export class SendQueue {
   readonly #socket: Socket;
   readonly #options: SendQueueOptions;
   #messages: EncodedMessage[] = [];
+  /** Of each of them, in a version that tells it. */
+  #offsets: number[] = [];
   /** In order; the first one is still being compressed. */
   #slots: Slot[] = [];
   #messageCount = 0;
@@ -61,9 +65,10 @@ export class SendQueue {
   }
 
   /** Queues a message for the next `flush`. Returns false if the queue exceeds its limits. */
-  push(message: EncodedMessage): boolean {
+  push(message: EncodedMessage, offset = 0): boolean {
     if (this.#isAbandoned) return true;
     this.#messages.push(message);
+    if (this.#options.tellsOffset === true) this.#offsets.push(offset);
     this.#messageCount += message.messageCount;
     this.#byteCount += message.byteCount;
     const { messagesMax, bytesMax, backlog } = this.#options;
@@ -77,7 +82,13 @@ export class SendQueue {
     if (messages.length === 0) return 0;
     this.#messages = [];
     const groups = this.#options.packs ? grouped(messages) : messages.map((one) => [one]);
-    for (const group of groups) this.#slots.push(this.#slotOf(group));
+    const offsets = this.#offsets;
+    if (offsets.length > 0) this.#offsets = [];
+    let end = 0;
+    for (const group of groups) {
+      end += group.length;
+      this.#slots.push(this.#slotOf(group, offsets[end - 1]));
+    }
     this.#writeReady(nowMillis);
     return groups.length;
   }
@@ -88,18 +99,19 @@ export class SendQueue {
     this.#isAbandoned = true;
     this.#options.backlog.remove(this.#byteCount);
     this.#messages = [];
+    this.#offsets = [];
     this.#slots = [];
     this.#writtenAt.length = 0;
   }
 
-  #slotOf(group: readonly EncodedMessage[]): Slot {
+  #slotOf(group: readonly EncodedMessage[], offset: number | undefined): Slot {
     const message = joined(group);
     const { opcode, compression } = this.#options;
     const byteCount = message.byteCount;
     const { messageCount } = message;
     const slot: Slot = { chunks: undefined, messageCount, byteCount };
     if (compression === 'none' || byteCount < limits.socketCompressBytesMin) {
-      slot.chunks = message.frame(opcode);
+      slot.chunks = message.frame(opcode, offset);
       return slot;
     }
     const ready = (chunks: readonly Uint8Array[]): void => {
@@ -107,7 +119,9 @@ export class SendQueue {
       this.#writeReady();
     };
     // Send uncompressed if compression fails.
-    message.compressedFrame(compression).then(ready, () => ready(message.frame(opcode)));
+    message
+      .compressedFrame(compression, offset)
+      .then(ready, () => ready(message.frame(opcode, offset)));
     return slot;
   }
 

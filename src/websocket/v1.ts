@@ -108,6 +108,8 @@ class V1<Rows, Given> implements MessageCodec {
         return this.#subscribed(event);
       case 'unsubscribed':
         return this.#unsubscribed(event);
+      case 'resumed':
+        return noMessages;
       case 'oneOff': {
         const { outcome } = event;
         return this.#message({
@@ -389,6 +391,8 @@ class V1<Rows, Given> implements MessageCodec {
       }
       case 'procedure':
         return this.#failProcedure(request.requestId, error);
+      case 'resume':
+        return noMessages;
       default:
         return unreachable(request);
     }

@@ -136,5 +136,11 @@ function updated(set: number, ...sizes: readonly number[]): UpdatedEvent {
   const deletes = { kind: 'fixedSize', rowBytes: 4, data: data.slice(0, 4) } as const;
   const changes = [{ kind: 'persistent', inserts, deletes }] as const;
   const update = { query: set, table: 't', tableId: tableId(4096), changes };
-  return { kind: 'updated', requestId: 0, sets: [{ setId: querySetId(set), updates: [update] }] };
+  const offset = commitOffset(1);
+  return {
+    kind: 'updated',
+    requestId: 0,
+    offset,
+    sets: [{ setId: querySetId(set), updates: [update] }],
+  };
 }

@@ -1,4 +1,4 @@
-import { unreachable } from '../assert.ts';
+import { AssertionError, unreachable } from '../assert.ts';
 import { querySetId } from '../database/live/set-id.ts';
 import type { CallOutcome, ProcedureOutcome } from '../database/outcome.ts';
 import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
@@ -55,20 +55,23 @@ export class V2 implements MessageCodec {
       const updatesEnd = this.#version === 'v3' ? endOfUpdates(events, at) : at;
       if (doneEnd > at) messages.push(doneMessages(events, at, doneEnd));
       else if (updatesEnd > at) messages.push(updateMessages(events, at, updatesEnd));
-      else messages.push(this.#encode(events[at] as LiveEvent));
+      else messages.push(this.messageOf(events[at] as LiveEvent));
       at = Math.max(doneEnd, updatesEnd, at + 1);
     }
     return { messages, requests: none };
   }
 
-  #encode(event: LiveEvent): EncodedMessage {
+  /** The message of one event. */
+  messageOf(event: LiveEvent): EncodedMessage {
     if (event.kind === 'updated') return updateMessage(event);
     if (event.kind === 'called') return resultMessage(event);
-    return encodedMessage(this.#messageOf(event));
+    return encodedMessage(this.#plainOf(event));
   }
 
-  #messageOf(event: Exclude<LiveEvent, UpdatedEvent | CalledEvent>): PlainMessage {
+  #plainOf(event: Exclude<LiveEvent, UpdatedEvent | CalledEvent>): PlainMessage {
     switch (event.kind) {
+      case 'resumed':
+        throw new AssertionError('only our own subprotocol has requests to resume');
       case 'connected':
         return { kind: 'initialConnection', ...this.#person };
       case 'subscribed': {
@@ -113,7 +116,8 @@ export class V2 implements MessageCodec {
 
 const none: readonly LiveRequest[] = [];
 
-function requestOf(message: ClientMessage): LiveRequest {
+/** A request that all versions have. */
+export function requestOf(message: ClientMessage): LiveRequest {
   const { requestId } = message;
   switch (message.kind) {
     case 'subscribe': {
@@ -146,7 +150,7 @@ function rowsByTable(queries: readonly QueryRows[]) {
 }
 
 /** Returns the end of the run of calls from `start` that report only success. */
-function endOfDone(events: readonly LiveEvent[], start: number): number {
+export function endOfDone(events: readonly LiveEvent[], start: number): number {
   const last = Math.min(events.length, start + limits.serverFrameMessagesMax);
   let end = start;
   while (end < last && isDone(events[end] as LiveEvent)) end += 1;
@@ -159,7 +163,11 @@ function isDone(event: LiveEvent): boolean {
 }
 
 /** Encodes these in one pass, without an object each: most messages of a busy connection. */
-function doneMessages(events: readonly LiveEvent[], start: number, end: number): EncodedMessage {
+export function doneMessages(
+  events: readonly LiveEvent[],
+  start: number,
+  end: number,
+): EncodedMessage {
   const bytes = encodedBy((writer) => {
     for (let at = start; at < end; at += 1) {
       const { request, timestampMicros } = events[at] as CalledEvent;
@@ -207,6 +215,8 @@ function refusedMessage(request: LiveRequest, message: string): PlainMessage {
       const querySetId = request.setId;
       return { kind: 'subscriptionError', requestId, querySetId, error: message };
     }
+    case 'resume':
+      throw new AssertionError('only our own subprotocol has requests to resume');
     case 'oneOff':
       return failedQuery(requestId, message);
     case 'procedure':

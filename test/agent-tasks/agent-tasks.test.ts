@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { root } from '../service/harness.ts';
+import { someOf } from '../support/share.ts';
 import { AgentSession, type Cost } from './agent-session.ts';
 import { corrected, mistakes } from './mistakes.ts';
 import { others, reads } from './tasks.ts';
@@ -23,12 +24,16 @@ function expectMeasured(id: string, { calls, tokens }: Cost, hasAll: boolean): v
   expect(Math.abs(expected - tokens), `${id}: ${tokens}`).toBeLessThanOrEqual(20);
 }
 
-const ways: readonly (readonly [Transport, string, string])[] = [
-  ['http', 'default tools', ''],
-  ['http', 'all features', allFeatures],
-  ['stdio', 'default tools', ''],
-  ['stdio', 'all features', allFeatures],
-];
+/** Both transports and both lists of tools: two ways that differ in both, by turns, or all four. */
+const ways = someOf<readonly [Transport, string, string]>(
+  [
+    ['http', 'default tools', ''],
+    ['http', 'all features', allFeatures],
+    ['stdio', 'all features', allFeatures],
+    ['stdio', 'default tools', ''],
+  ],
+  2,
+);
 
 let desk: AgentsDesk;
 beforeAll(async () => {

@@ -37,7 +37,9 @@ describe('a connection with generated bindings', () => {
   it('[client-sdk 2] needs a URI and a database; bad URLs throw at once', () => {
     const builder = DbConnection.builder();
     expect(() => builder.build()).toThrow('URI is required to connect to SpacetimeDB');
-    expect(() => builder.withUri('no url')).toThrow();
+    for (const uri of ['no url', 'ftp://test', 'localhost:3000']) {
+      expect(() => builder.withUri(uri)).toThrow(`not an http or ws address: ${uri}`);
+    }
     builder.withUri('ws://test');
     expect(() => builder.build()).toThrow(
       'Database name or address is required to connect to SpacetimeDB',

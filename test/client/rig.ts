@@ -4,7 +4,13 @@ import type { Platform } from '../../src/client/platform.ts';
 import { schemaFromJson } from '../../src/client/schema-from-json.ts';
 import type { OpenSocket, SocketListener, SocketRequest } from '../../src/client/socket.ts';
 import { type RowList, rowListOf } from '../../src/protocol/row-list.ts';
-import type { ClientMessage } from '../../src/protocol/v2/client-message.ts';
+import { type ClientMessage, clientArms } from '../../src/protocol/v2/client-message.ts';
+import {
+  encodeResumed,
+  type Resume,
+  type Resumed,
+  resumeArm,
+} from '../../src/protocol/v2/resume.ts';
 import {
   encodeServerMessage,
   type ServerMessage,
@@ -15,6 +21,10 @@ import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { Identity } from '../../src/values/identity.ts';
 import { nativeEncoderOf } from '../../src/values/native.ts';
 import { Timestamp } from '../../src/values/timestamp.ts';
+// What the library loads later is there at once: a test may end before.
+import '../../src/client/one-table-query.ts';
+import '../../src/client/optimistic.ts';
+import '../../src/client/resuming.ts';
 import type * as tavern from './tavern.ts';
 import { tavernSchemaText } from './tavern.ts';
 
@@ -91,7 +101,7 @@ export class TestPlatform implements Platform {
 /** One socket, seen from the server. */
 export class TestConnection {
   readonly request: SocketRequest;
-  readonly received: ClientMessage[] = [];
+  readonly received: (ClientMessage | Resume)[] = [];
   frameCount = 0;
   isClosed = false;
   readonly #listener: SocketListener;
@@ -103,11 +113,25 @@ export class TestConnection {
 
   take(frame: Uint8Array): void {
     this.frameCount += 1;
-    this.received.push(...clientMessagesIn(frame));
+    this.received.push(...clientMessagesIn(frame, messageArms));
   }
 
-  async open(): Promise<void> {
-    this.#listener.opened('v3.bsatn.spacetimedb');
+  async open(protocol = 'v3.bsatn.spacetimedb'): Promise<void> {
+    this.#listener.opened(protocol);
+    await settled();
+  }
+
+  /** One frame of our own subprotocol. */
+  async sendAt(offset: number, ...messages: (ServerMessage | Resumed)[]): Promise<void> {
+    const encoded = messages.map((message) =>
+      message.kind === 'resumed' ? encodeResumed(message) : encodeServerMessage(message),
+    );
+    const [frame = new Uint8Array(0), ...more] = packServerMessages(encoded);
+    if (more.length > 0) throw new Error('more than one frame');
+    const whole = new Uint8Array(8 + frame.length);
+    new DataView(whole.buffer).setBigUint64(0, BigInt(offset), true);
+    whole.set(frame, 8);
+    this.#listener.frame(whole);
     await settled();
   }
 
@@ -130,7 +154,9 @@ export class TestConnection {
   }
 
   /** The messages of a kind, in order. */
-  of<Kind extends ClientMessage['kind']>(kind: Kind): Extract<ClientMessage, { kind: Kind }>[] {
+  of<Kind extends (ClientMessage | Resume)['kind']>(
+    kind: Kind,
+  ): Extract<ClientMessage | Resume, { kind: Kind }>[] {
     return this.received.filter((message) => message.kind === kind) as never;
   }
 
@@ -138,6 +164,8 @@ export class TestConnection {
     await this.send({ kind: 'subscribeApplied', requestId: 0, querySetId, tables });
   }
 }
+
+const messageArms = [...clientArms, resumeArm];
 
 export interface Rig {
   readonly platform: TestPlatform;
@@ -187,9 +215,16 @@ export function makeRig(options: Partial<ConnectOptions> = {}): Rig {
 export async function liveRig(options: Partial<ConnectOptions> = {}): Promise<Rig> {
   const rig = makeRig(options);
   await settled();
+  await loaded();
   await rig.socket.open();
   await rig.socket.welcome();
   return rig;
+}
+
+/** Resolves when what a client loads while it connects is there. */
+export async function loaded(): Promise<void> {
+  await import('../../src/client/resuming.ts');
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 export async function settled(): Promise<void> {

@@ -125,7 +125,7 @@ describe('real sockets', () => {
       expect(client.token).toBe('issued');
       expect(server.requests.sort()).toEqual([
         '/v1/database/tavern/subscribe?compression=Gzip&dialect=full ' +
-          'v3.bsatn.spacetimedb,v2.bsatn.spacetimedb',
+          'v3.bsatn.reducerdb,v3.bsatn.spacetimedb,v2.bsatn.spacetimedb',
         'GET /v1/database/tavern/schema?version=10 -',
       ]);
     },

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chmodSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { checkEngine } from '../../src/cluster/check-engine.ts';
 import { limits } from '../../src/limits.ts';
 import type { LogName } from '../../src/shared-log/log-name.ts';
@@ -6,6 +8,7 @@ import { MemoryEngine } from '../../src/shared-log/memory-engine.ts';
 import type { EngineCapabilities, SharedLog } from '../../src/shared-log/shared-log.ts';
 import { Sandbox } from '../service/harness.ts';
 import { PostgresCluster, withoutPostgres } from '../support/postgres-cluster.ts';
+import { S3Server, s3Keys } from '../support/s3-server.ts';
 
 const clock = {
   now: () => performance.now(),
@@ -88,6 +91,65 @@ it('[replication 16.4, 14.6] one that acknowledges nothing, or keeps one copy, i
   expect((await failed(single.engine)).copies).toContain('--cluster-allow-single');
 });
 
+describe('with an S3-compatible store', () => {
+  let store: S3Server;
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    store = await S3Server.start();
+    sandbox = await Sandbox.make();
+  });
+  afterEach(() => {
+    store.faults = {};
+  });
+  afterAll(async () => {
+    sandbox?.remove();
+    await store?.stop();
+  });
+  const address = (prefix = 'a') => `s3://bucket/${prefix}?endpoint=${store.endpoint}`;
+  const environment = {
+    REDUCERDB_S3_ACCESS_KEY_ID: s3Keys.accessKeyId,
+    REDUCERDB_S3_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
+  };
+
+  it('[replication 16.4, 14.11] `cluster check` probes it, and says that R3 does not hold', async () => {
+    const checked = await sandbox.run(['cluster', 'check', address()], { env: environment });
+    expect([checked.code, checked.stderr]).toEqual([0, '']);
+    const text = checked.stdout;
+    expect(text).toMatch(/copies +\| ok +\| kept by the storage \(objects:[0-9a-f]{32}:1\)/);
+    expect(text).toMatch(/probe +\| ok +\| one writer of each name/);
+    expect(text).toMatch(/fail-over +\| ok +\| within 10 s after the loss of a leader, not 5/);
+    expect(text).toMatch(/one writer +\| ok +\| of 200 writers of one entry, 1 stored it/);
+    expect(text).toMatch(/no gaps +\| ok +\| 4 writers that raced left 42 entries of 42/);
+    expect(text).toMatch(/append +\| +\| p50 \d+\.\d ms, p99 \d+\.\d ms/);
+    expect([...store.objects.keys()]).toEqual(['a/engine']);
+  });
+
+  it('[replication 16.4, 14.10] it fails for one that ignores conditions, and without keys', async () => {
+    store.faults.conditions = 'ignored';
+    const bad = await sandbox.run(['cluster', 'check', address('b')], { env: environment });
+    expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('`If-None-Match: *`')]);
+    store.faults = {};
+    const none = await sandbox.run(['cluster', 'check', address('b')]);
+    expect([none.code, none.stderr]).toEqual([
+      2,
+      expect.stringContaining('set REDUCERDB_S3_ACCESS_KEY_ID'),
+    ]);
+    const file = path.join(sandbox.folder, 'keys.toml');
+    const { accessKeyId, secretAccessKey } = s3Keys;
+    const text = `access-key-id = "${accessKeyId}"\nsecret-access-key = "${secretAccessKey}"\n`;
+    writeFileSync(file, text, { mode: 0o644 });
+    const words = ['cluster', 'check', address(), '--keys-file', file];
+    const open = await sandbox.run(words);
+    expect([open.code, open.stderr]).toEqual([1, expect.stringContaining('chmod 600 it')]);
+    chmodSync(file, 0o600);
+    expect((await sandbox.run(words)).code).toBe(0);
+    const secret = { ...environment, REDUCERDB_S3_SECRET_ACCESS_KEY: 'verysecret' };
+    const shut = await sandbox.run(['cluster', 'check', address()], { env: secret });
+    expect([shut.code, shut.stderr]).toEqual([1, expect.stringContaining('403')]);
+    expect(shut.stderr + shut.stdout).not.toMatch(/verysecret|AKID/);
+  });
+});
+
 describe.skipIf(withoutPostgres !== undefined)('with PostgreSQL', () => {
   let cluster: PostgresCluster;
   let sandbox: Sandbox;
@@ -119,7 +181,7 @@ describe.skipIf(withoutPostgres !== undefined)('with PostgreSQL', () => {
     expect(JSON.parse(single.stdout).findings[0]).toMatchObject({ check: 'copies', isFine: false });
     const bad = await sandbox.run(['cluster', 'check', 'mysql://u:secret@h/d']);
     expect([bad.code, bad.stderr.includes('secret')]).toEqual([2, false]);
-    expect(bad.stderr).toContain('does not begin with postgres://');
+    expect(bad.stderr).toContain('an engine at mysql:// is not supported');
     const none = await sandbox.run(['cluster', 'check']);
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('REDUCERDB_CLUSTER')]);
     const away = await sandbox.run(['cluster', 'check', 'postgres://u@127.0.0.1:1/d']);

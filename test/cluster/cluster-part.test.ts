@@ -28,9 +28,15 @@ const parts: ClusterPart[] = [];
 let a: Member;
 let b: Member;
 let shop: DatabaseIdentity;
+/** How far the clock of `a` is ahead. */
+let skewOfA: number;
 
 /** A host with its databases, its links and its beats, on the simulated engine. */
-async function start(name: string, more: Partial<ClusterPartOptions> = {}): Promise<Member> {
+async function start(
+  name: string,
+  more: Partial<ClusterPartOptions> = {},
+  skewMillis?: () => Promise<number>,
+): Promise<Member> {
   const { engine: server } = hosts;
   const { port1, port2 } = new MessageChannel();
   const history = () => server.history;
@@ -49,11 +55,12 @@ async function start(name: string, more: Partial<ClusterPartOptions> = {}): Prom
     joined: {
       ...{ cluster, host, boot, engine, history, capabilities },
       close: async () => port1.close(),
+      skewMillis,
     },
     ...{ secret, leaseMillis: limits.leaseMillis, now: () => performance.now() },
     facts: {
       ...{ name, clientAddress: `http://${name}.test`, version: '0.1.0', zone: '' },
-      ...{ formats: [1, 1], memoryBytes: 1 },
+      ...{ formats: [1, 1], memoryBytes: 2 ** 36 },
     },
     ...{ listen: { host: '127.0.0.1', port: 0 }, advertise: undefined, waitsForLocalSync: true },
     onRequest: (_, response) => void response.end(`answered by ${name}`),
@@ -82,7 +89,8 @@ async function follows(): Promise<void> {
 
 beforeEach(async () => {
   hosts = new ClusterHosts('local');
-  [a, b] = [await start('a'), await start('b')];
+  skewOfA = 0;
+  [a, b] = [await start('a', {}, async () => skewOfA), await start('b')];
   shop = (await a.host.publish()).identity;
   await follows();
 });
@@ -198,3 +206,35 @@ it('[replication 7.9] a part that may not join leaves no port open', async () =>
 const facts: ClusterPartOptions['facts'] = {
   ...{ name: 'c', clientAddress: '', version: '0.1.0', zone: '', formats: [1, 1], memoryBytes: 1 },
 };
+
+function endAt({ host }: Member): readonly number[] {
+  const role = host.role(shop);
+  return role.kind === 'follower' ? [role.end.offset, role.settledOffset] : [];
+}
+
+it('[replication 6.3] a leader sends its entries on: who follows asks no engine for them', async () => {
+  const written = (): number => a.host.host.replication.stateOf(shop)?.offset ?? 0;
+  // The registry and the shop.
+  await expect.poll(() => b.part.figures.streams.logs).toBe(2);
+  // Entries come by themselves: the engine is not needed to follow.
+  hosts.engine.cut('b');
+  for (let at = 0; at < 20; at++) await a.host.add(shop, `more ${at}`);
+  await expect.poll(() => endAt(b)[0]).toBe(written());
+  expect(b.part.figures.streams.received).toBeGreaterThan(0);
+  hosts.engine.heal('b');
+  // Without the stream the engine has all of it, too.
+  await a.part.stopListening();
+  await a.host.add(shop, 'last');
+  await expect.poll(() => endAt(b)[0]).toBe(written());
+});
+
+it('[replication 12.5] a leader whose clock goes wrong hands over, and takes nothing back', async () => {
+  await a.host.add(shop, 'one');
+  skewOfA = 11_000;
+  await expect.poll(() => kindAt(b), { timeout: 20_000 * slowness }).toBe('leader');
+  expect(a.host.role(shop).kind).toBe('follower');
+  expect(await b.host.items(shop)).toEqual(['made by init', 'one']);
+  const back = b.part.operations?.move(shop, 'a');
+  await expect(back).rejects.toThrow('a is not ready to lead this database');
+  expect(kindAt(b)).toBe('leader');
+});

@@ -210,7 +210,7 @@ function shown({ status, text, headers }: Awaited<ReturnType<typeof ask>>) {
 }
 
 const variable =
-  /^(?:date|connection|keep-alive|transfer-encoding|content-length|reducerdb-leader|reducerdb-host|spacetime-execution-duration-micros|spacetime-identity|spacetime-identity-token)$/;
+  /^(?:date|connection|keep-alive|transfer-encoding|content-length|reducerdb-leader|reducerdb-host|reducerdb-offset|spacetime-execution-duration-micros|spacetime-identity|spacetime-identity-token)$/;
 
 async function tool(at: ClusterService, where: string, name: string, args: object) {
   const call = { method: 'tools/call', params: { name, arguments: args } };
@@ -233,3 +233,29 @@ function sendChunks(at: ClusterService, where: string, chunks: readonly string[]
     asked.end();
   });
 }
+
+describe('a job', () => {
+  it('[replication 8.8] is shown, and cancelled, at any host, to those who may see it', async () => {
+    const caller = callerIdentity(BigInt(`0x${ada.identity}`));
+    const id = a.service.host.jobs.start(
+      { identity: caller, payload: '{}', isAnonymous: false },
+      {
+        ...{ kind: 'test', database: porter },
+        progress: () => ({ phase: 'working', done: 1, total: 2 }),
+        run: (signal) =>
+          new Promise((_, reject) => {
+            signal.addEventListener('abort', () => reject(new Error('cancelled')));
+          }),
+      },
+    );
+    const at = (host: ClusterService, method: string, as = ada) =>
+      ask(host, method, `/v1/jobs/${id}`, { as });
+    const shown = await at(b, 'GET');
+    expect(shown.status).toBe(200);
+    expect(JSON.parse(shown.text)).toMatchObject({ id, state: 'running', done: 1 });
+    expect((await at(b, 'GET', await newCaller(b))).status).toBe(404);
+    expect((await ask(b, 'GET', `/v1/jobs/${'0'.repeat(32)}`, { as: ada })).status).toBe(404);
+    expect((await at(b, 'DELETE')).status).toBe(200);
+    expect(JSON.parse((await at(a, 'GET')).text).state).toBe('cancelled');
+  });
+});

@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterAll, expect, it } from 'vitest';
 import { EnginePort } from '../../src/cluster/engine-port.ts';
-import { GatheredLog } from '../../src/cluster/gathered-log.ts';
+import { GatheredLog, type GatherOptions } from '../../src/cluster/gathered-log.ts';
 import { serveEngine } from '../../src/cluster/serve-engine.ts';
 import { limits } from '../../src/limits.ts';
 import type { LogName } from '../../src/shared-log/log-name.ts';
@@ -27,13 +27,13 @@ const ports: MessagePort[] = [];
 let clients = 0;
 
 /** A client of the engine on the other side of a message channel, as in a thread of its own. */
-function overPort(engine: MemoryEngine, gatherMillis = 0) {
+function overPort(engine: MemoryEngine, more: GatherOptions = {}) {
   const { port1, port2 } = new MessageChannel();
   ports.push(port1, port2);
   const name = `client ${clients++}`;
   const inner = engine.connect(name);
   serveEngine(port2, {
-    sharedLog: new GatheredLog(inner, gatherMillis),
+    sharedLog: new GatheredLog(inner, more),
     directory: engine.directory(name),
     time: async () => Date.now(),
     history: () => 'memory:1:1',
@@ -140,6 +140,15 @@ it('[replication 3.6] one append has so many entries and bytes, and no more', as
   const large = Array.from({ length: 3 }, () => item(freshLog(), 1, limits.entryBytesMax));
   await gathered.append(large);
   expect(counted.appends.map((items) => items.length)).toEqual([2, 1]);
+});
+
+it('[replication 14.11] where several are no quicker as one, each has its answer as it comes', async () => {
+  const counted = new CountedLog(shared.connect('counted'));
+  const gathered = new GatheredLog(counted, { gatherMillis: 5, isOneByOne: true });
+  const logs = Array.from({ length: 20 }, freshLog);
+  await Promise.all(logs.map((log) => gathered.append([item(log, 1)])));
+  expect(counted.appends.map((items) => items.length)).toEqual(logs.map(() => 1));
+  expect(counted.appends.map((items) => items[0]?.log)).toEqual(logs);
 });
 
 it('[replication 5.10, 3.6] confirmations of one moment share a statement', async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { registryIdentity } from '../../src/host/registry/registry.ts';
 import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { ada, type ClusterHost, ClusterHosts } from '../support/cluster-hosts.ts';
+import { takeTurns } from '../support/share.ts';
 import { shopModule } from '../support/shop-module.ts';
 
 const isLeader = ({ kind }: { readonly kind: string }) => kind === 'leader';
@@ -119,7 +120,7 @@ export const tell = db.reducer({ text: t.string() }, (ctx, { text }) => {
     expect(told).toEqual(['first 7', 'new second 8', 'new third 9', 'new fourth 9']);
   });
 
-  it('[replication 7.5] static files, which only one host would have, are refused', async () => {
+  it('[replication 7.5] static files are refused where hosts have no place that they share', async () => {
     const set = { files: [], headers: '' };
     const quota = { requireSet: () => undefined, requireMore: () => undefined };
     const announced = async () => a.host.sites.announce(shop, set, quota);
@@ -145,4 +146,6 @@ export const tell = db.reducer({ text: t.string() }, (ctx, { text }) => {
     await expect.poll(() => itemsAt(b, 'first tick')).toBeGreaterThan(ticks);
     await expect.poll(() => itemsAt(b, 'once 1')).toBe(1);
   });
+
+  takeTurns(placement, ['local', 'worker']);
 });

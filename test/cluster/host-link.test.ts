@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect as connectPlain } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -9,7 +9,7 @@ import { connect } from 'node:tls';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { RequestCaller } from '../../src/auth/caller.ts';
 import { ClusterSecret } from '../../src/cluster/cluster-secret.ts';
-import { type ForwardRequest, LinkClient } from '../../src/cluster/link-client.ts';
+import { type ForwardRequest, LinkClient, UnsentError } from '../../src/cluster/link-client.ts';
 import { LinkServer, type LinkServerOptions } from '../../src/cluster/link-server.ts';
 import { LinkIdentity } from '../../src/cluster/link-tls.ts';
 import { LinkWatch } from '../../src/cluster/link-watch.ts';
@@ -112,6 +112,42 @@ it('[replication 8.1, 8.2] a request arrives as it was sent, with its settled ca
   expect(seen.rawHeaders.slice(0, 6)).toEqual(asked().rawHeaders.slice(0, 6));
   expect(seen.rawHeaders.filter((name: string) => /^reducerdb/i.test(name))).toEqual([]);
   expect(heads).toEqual([head]);
+});
+
+it('[replication 7.7] who had a secret that was dropped gets no further, by a ticket or as it is', async () => {
+  const [old, next] = [0, 1].map(() => randomBytes(32).toString('base64'));
+  const own = ClusterSecret.parse(`${old}`, 'test');
+  const { server, address } = await serve({ identity: new LinkIdentity(own, cluster) });
+  const [, port] = address.split(':');
+  const theirs = new LinkIdentity(ClusterSecret.parse(`${old}`, 'test'), cluster);
+  const tickets: Buffer[] = [];
+  const reach = (session?: Buffer) =>
+    new Promise<{ socket: ReturnType<typeof connect>; fault?: Error }>((resolve) => {
+      const socket = connect({
+        ...{
+          host: '127.0.0.1',
+          port: Number(port),
+          ...theirs.forClient,
+          ...(session && { session }),
+        },
+      });
+      socket.on('session', (ticket) => tickets.push(ticket));
+      socket.once('error', (fault) => resolve({ socket, fault }));
+      socket.once('secureConnect', () => resolve({ socket }));
+    });
+  const first = await reach();
+  expect(first.fault).toBeUndefined();
+  first.socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+  await new Promise((resolve) => first.socket.once('data', resolve));
+  const gone = new Promise((resolve) => first.socket.once('close', resolve));
+  own.replaceBy(ClusterSecret.parse(`${next}`, 'test'));
+  server.endConnections();
+  for (const ticket of [undefined, ...tickets]) {
+    const again = await reach(ticket);
+    expect(again.fault).toBeDefined();
+    again.socket.destroy();
+  }
+  await gone;
 });
 
 it('[replication 8.2] what is no settled caller of this version is not taken for one', () => {
@@ -234,6 +270,50 @@ it('[replication 8.4] refused is not done; sent and unanswered is unknown', asyn
   expect(await one.forward(address, asked())).toMatchObject({ kind: 'notDone' });
 });
 
+it('[replication 8.4] what never left this host is not done, also on a kept connection', async () => {
+  const seen: unknown[] = [];
+  const { server, address } = await serve({
+    onRequest: async (request, response) => {
+      seen.push(request.headers.expect, (await buffer(request)).toString('utf8'));
+      response.end('x');
+    },
+  });
+  const one = linkClient();
+  const body = Buffer.from('[1]');
+  expect(await textOf(await one.forward(address, asked({ body })))).toBe('200 x');
+  expect(await textOf(await one.forward(address, asked({ body })))).toBe('200 x');
+  // The end of the other process was not heard of yet when the request is made.
+  const closed = server.close();
+  const bodiless = asked({ method: 'GET' });
+  expect(await one.forward(address, bodiless)).toMatchObject({ kind: 'notDone' });
+  expect(await one.forward(address, asked({ body }))).toMatchObject({ kind: 'notDone' });
+  await closed;
+  expect(seen).toEqual([undefined, '[1]', undefined, '[1]']);
+});
+
+it('[replication 8.4] a host that was quiet and ends before it asks for the body has not begun', async () => {
+  const bodies: string[] = [];
+  const { cert, key } = makeCertificate();
+  const dying = createServer({ ...identity.forServer, cert, key });
+  // Its kernel takes what is sent, and the process that would read it has ended.
+  dying.on('checkContinue', ({ socket }) => void socket.destroy());
+  dying.on('request', async (request) => {
+    bodies.push((await buffer(request)).toString('utf8'));
+    request.socket.destroy();
+  });
+  await new Promise<void>((resolve) => dying.listen(0, '127.0.0.1', resolve));
+  ends.push(() => void dying.close());
+  const address = `127.0.0.1:${(dying.address() as AddressInfo).port}`;
+  const body = Buffer.from('[1]');
+  expect(await linkClient().forward(address, asked({ body }))).toMatchObject({ kind: 'notDone' });
+  await expect(linkClient().askHost(address, 'registry', { body })).rejects.toThrow(UnsentError);
+  expect(bodies).toEqual([]);
+  // One that was asked for it may have begun.
+  dying.removeAllListeners('checkContinue');
+  expect(await linkClient().forward(address, asked({ body }))).toEqual({ kind: 'unknown' });
+  expect(bodies).toEqual(['[1]']);
+});
+
 it('[replication 8.2] a request goes no further than two hosts', async () => {
   const { address } = await serve();
   const far = asked({ head: { ...head, hops: limits.forwardHopsMax + 1 } });
@@ -306,20 +386,41 @@ it('[replication 7.8, 5.7] a process whose address refuses is gone; a silent one
     ...{ state: 'up', version: '', formats: [1, 1], memoryBytes: 1, zone: '', ageMillis: 0 },
   });
   const never = '127.0.0.1:1';
+  const asking = linkClient();
+  let answers = 0;
+  const ping = async (at: string) => {
+    const found = await asking.ping(at);
+    answers += 1;
+    return found;
+  };
   const watch = new LinkWatch({
-    client: linkClient(),
+    client: { ping, untilBroken: (at, signal) => asking.untilBroken(at, signal) },
     others: () => [seen(77n, address), seen(78n, never)],
+    now: () => performance.now(),
     onRefused: (_, boot) => refused.push(boot),
   });
   ends.push(() => watch.close());
   const one = linkClient();
   expect(await one.ping(address)).toEqual({ kind: 'boot', boot: '4d'.padStart(32, '0') });
-  await new Promise((resolve) => setTimeout(resolve, 2 * limits.linkPingMillis));
+  await expect.poll(() => answers).toBeGreaterThan(0);
   await server.close();
   await expect.poll(() => refused[0]).toBe(77n);
   // Nobody has ever answered at the other address: it may be wrong.
   expect(refused).not.toContain(78n);
   expect(await one.askHost(address, 'ping').catch(() => 'no answer')).toBe('no answer');
+});
+
+it('[replication 8.1] a connection that has not proved yet who it is keeps no host from ending', async () => {
+  const { server, address } = await serve();
+  const silent = connectPlain(Number(address.split(':')[1]), '127.0.0.1');
+  ends.push(() => void silent.destroy());
+  const gone = new Promise<string>((resolve) => silent.once('close', () => resolve('gone')));
+  silent.on('error', () => undefined);
+  // The answer to a request over another connection comes after this one was accepted.
+  await new Promise((resolve) => silent.once('connect', resolve));
+  await linkClient().ping(address);
+  await server.close();
+  expect(await gone).toBe('gone');
 });
 
 it('[replication 7.8] an end with a certificate instead of the key is no host, whoever signed it', async () => {
@@ -351,15 +452,15 @@ it('[replication 8.6] bodies that come slowly leave room for other requests', as
   const { address } = await serve();
   const sender = linkClient();
   const slow = () => sender.forward(address, asked({ body: new Readable({ read: () => {} }) }));
-  const left = new AbortController();
-  const held = Array.from({ length: limits.linkStreamsMax }, () => {
+  const clients = Array.from({ length: limits.linkStreamsMax }, () => new AbortController());
+  const held = clients.map(({ signal }) => {
     const body = new Readable({ read: () => {} });
-    return sender.forward(address, asked({ body, signal: left.signal }));
+    return sender.forward(address, asked({ body, signal }));
   });
   expect((await slow()).kind).toBe('overloaded');
   expect(await textOf(await sender.forward(address, asked()))).toBe('200 here');
   await sender.ping(address);
-  left.abort();
+  for (const left of clients) left.abort();
   await Promise.all(held);
   await vi.waitFor(async () => expect((await slow()).kind).not.toBe('overloaded'));
 });

@@ -71,6 +71,36 @@ it('[replication 7.1] hosts see each other, and take one for gone when it says g
   expect(one.living.map(({ name }) => name)).toEqual(['a']);
 });
 
+it('[replication 9.7] a host that skips a minor version is refused with both, and leaves no row', async () => {
+  const place = makeEngine();
+  const one = await join(place, row(1, 'a'));
+  const next = await join(place, { ...row(2, 'b'), version: '0.2.0' });
+  const far = join(place, { ...row(3, 'c'), version: '0.3.0' });
+  await expect(far).rejects.toThrow(
+    /version 0\.3\.0, and host a of this cluster is of version 0\.1\.0/,
+  );
+  await expect.poll(() => one.hosts.map(({ name }) => name).sort()).toEqual(['a', 'b']);
+  expect(next.state).toBe('up');
+});
+
+it('[replication 9.7] a format of entries is read by all once each host announces it', async () => {
+  const place = makeEngine();
+  const newer = (number: number, name: string) => ({
+    ...row(number, name),
+    formats: [1, 2] as const,
+  });
+  const a = await join(place, newer(1, 'a'));
+  await expect.poll(() => a.formatRead).toBe(2);
+  const b = await join(place, row(2, 'b'));
+  await expect.poll(() => a.formatRead).toBe(1);
+  // One that has left, and is not taken off the list, may come back.
+  await b.leave();
+  await expect.poll(() => a.hosts.find(({ name }) => name === 'b')?.state).toBe('gone');
+  expect(a.formatRead).toBe(1);
+  await join(place, { ...newer(2, 'b'), boot: bootId(22n) });
+  await expect.poll(() => a.formatRead).toBe(2);
+});
+
 it('[replication 7.1, 5.7] the age of a silent host grows, and it is no candidate then', async () => {
   const place = makeEngine();
   const silent = await join(place, row(2, 'b'));
@@ -86,6 +116,35 @@ it('[replication 7.1, 5.7] the age of a silent host grows, and it is no candidat
   expect(age).toBeGreaterThan(limits.leaseMillis);
   expect(one.look(database, leader).rank).toBe(0);
   expect(one.look(database, leadOf(row(2, 'b'))).isGone).toBe(false);
+});
+
+it('[replication 5.7] a leader that the beats do not show yet is not gone before they must', async () => {
+  const place = makeEngine();
+  await join(place, row(2, 'b'));
+  const one = await join(place, row(1, 'a'));
+  await expect.poll(() => one.living.length).toBe(2);
+  // It has started again, and leads; what was seen of it is older than that.
+  const look = () => one.look(database, leadOf(row(2, 'b', 23)));
+  expect(look()).toMatchObject({ isGone: false, beatAgeMillis: 0 });
+  await expect.poll(() => look().isGone).toBe(true);
+});
+
+it('[replication 14.11] beats as often as its engine is quick, and its lease long', async () => {
+  const place = makeEngine();
+  let beats = 0;
+  const directory = place.engine.directory('counted');
+  const counted: Directory = Object.assign(Object.create(directory) as Directory, {
+    beat: (me: HostRow) => {
+      beats += 1;
+      return directory.beat(me);
+    },
+  });
+  const rare = { directory: counted, beatMillis: 600_000, leaseMillis: 10_000_000 };
+  const membership = await join(place, row(1, 'a'), rare);
+  const begun = beats;
+  await sleep(3 * limits.beatMillis);
+  expect(beats).toBe(begun);
+  await membership.leave();
 });
 
 it('[replication 5.7] an address that refuses makes that process gone, and no later one', async () => {

@@ -84,6 +84,7 @@ function makeHandler({ configuration, tokens, stopping, onError }: HandlerOption
   const routes = mcpRoutes(
     {
       databaseIn: () => undefined,
+      namesRows: () => false,
       handle: ({ body, header, caller, signal }) => {
         const key = caller.address ?? '';
         return engine.handle({

@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { expect } from 'vitest';
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
+import { expect, onTestFinished, TestRunner } from 'vitest';
 import { findChromium, howToInstall, launch } from '../browser/chromium.ts';
 import { type RunningService, root, Sandbox } from '../service/harness.ts';
 import { writtenFrom } from '../service/written-module.ts';
+import { someOf } from '../support/share.ts';
 
 /** Without a browser, tests of the console are skipped, and say so. */
 export const hasChromium = findChromium() !== undefined;
@@ -28,6 +29,17 @@ export const forms = [
 ] as const;
 export type Form = (typeof forms)[number];
 
+/** Both sizes and both schemes: two forms that differ in both, by turns, or all four. */
+export function someForms(): readonly Form[] {
+  const [wideLight, wideDark, narrowLight, narrowDark] = forms;
+  return someOf([[wideLight, narrowDark] as const, [wideDark, narrowLight] as const]).flat();
+}
+
+/** For titles: the forms in which a page is looked at. */
+export function nameOf(looks: readonly Form[]): string {
+  return looks.map(({ name }) => name).join(', ');
+}
+
 /** A service with the console, a browser, and somebody who owns the databases. */
 export class ConsoleStage {
   readonly sandbox: Sandbox;
@@ -36,6 +48,8 @@ export class ConsoleStage {
   ownerToken = '';
   readonly #browser: Browser;
   readonly #visitors: Visitor[] = [];
+  /** Left by visitors, with nothing of theirs but the cache: a new one costs a second to make. */
+  readonly #vacant: BrowserContext[] = [];
 
   private constructor(parts: {
     sandbox: Sandbox;
@@ -115,27 +129,33 @@ export class ConsoleStage {
     return token;
   }
 
-  /** Somebody with a window of their own; signed in with `token`, `null`: signed out. */
+  /**
+   * Somebody with a window of their own; signed in with `token`, `null`: signed out. Who comes in a
+   * test leaves at its end.
+   */
   async visit(
     place: string,
     options: { readonly token?: string | null; readonly form?: Partial<Form> } = {},
   ): Promise<Visitor> {
     const { token = this.ownerToken, form = {} } = options;
-    const context = await this.#browser.newContext({
-      viewport: form.size ?? wide,
-      colorScheme: form.scheme ?? 'light',
-      reducedMotion: 'reduce',
-      permissions: ['clipboard-read', 'clipboard-write'],
-    });
-    const visitor = new Visitor(context, await context.newPage(), this.url);
+    const context = this.#vacant.pop() ?? (await this.#newContext());
+    const page = await context.newPage();
+    await page.setViewportSize(form.size ?? wide);
+    await page.emulateMedia({ colorScheme: form.scheme ?? 'light', reducedMotion: 'reduce' });
+    const visitor = new Visitor(context, page, this.url, () => this.#vacant.push(context));
     this.#visitors.push(visitor);
+    if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => visitor.leave());
     if (token !== null) {
       const script = `if (sessionStorage.getItem('reducerdb.session') === null)
         sessionStorage.setItem('reducerdb.session', ${JSON.stringify(`token ${token}`)});`;
-      await context.addInitScript(script);
+      await page.addInitScript(script);
     }
     await visitor.go(place);
     return visitor;
+  }
+
+  #newContext(): Promise<BrowserContext> {
+    return this.#browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
   }
 
   async close(): Promise<void> {
@@ -155,9 +175,14 @@ export class Visitor {
   readonly expected: RegExp[] = [/ERR_CONNECTION_(REFUSED|RESET|CLOSED)|ERR_EMPTY_RESPONSE/];
   readonly #context: BrowserContext;
   readonly #url: string;
+  readonly #unanswered = new Set<Request>();
+  readonly #vacate: () => void;
+  #leaving: Promise<void> | undefined;
 
-  constructor(context: BrowserContext, page: Page, url: string) {
+  /** `vacate` is told when the next one can have the context. */
+  constructor(context: BrowserContext, page: Page, url: string, vacate: () => void) {
     this.#context = context;
+    this.#vacate = vacate;
     this.page = page;
     this.#url = url;
     page.setDefaultTimeout(20_000);
@@ -165,7 +190,11 @@ export class Visitor {
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) this.#note(message.text());
     });
+    const answered = (request: Request) => this.#unanswered.delete(request);
+    page.on('response', (response) => answered(response.request()));
+    page.on('requestfailed', answered);
     page.on('request', (request) => {
+      this.#unanswered.add(request);
       const { protocol, host } = new URL(request.url());
       const isOwn = host === new URL(url).host || protocol === 'blob:';
       if (!isOwn) this.#note(`a request to another host: ${request.url()}`);
@@ -179,6 +208,21 @@ export class Visitor {
   /** Goes to an address of the console, such as `db/market/data`. */
   async go(place: string): Promise<void> {
     await this.page.goto(`${this.#url}/console/${place}`);
+  }
+
+  /**
+   * Waits until every request has an answer (a stream of lines has begun), and no part of the page
+   * says that it is loading.
+   */
+  async untilLoaded(): Promise<void> {
+    const loading = this.page.getByRole('status', { name: /^Loading/ });
+    await expect
+      .poll(async () => {
+        // What an answer leads to is drawn, and asked for, in the frames after it.
+        await this.page.evaluate(twoFrames);
+        return this.#unanswered.size + (await loading.count());
+      })
+      .toBe(0);
   }
 
   /** Fails if anything went wrong so far. */
@@ -216,10 +260,29 @@ export class Visitor {
     await this.page.screenshot({ path: path.join(shotsFolder, `${name}.png`) });
   }
 
-  async leave(): Promise<void> {
-    await this.#context.close();
+  /** Closes the window. Nobody finds anything of this visitor afterwards. */
+  leave(): Promise<void> {
+    this.#leaving ??= this.#leave();
+    return this.#leaving;
+  }
+
+  async #leave(): Promise<void> {
+    try {
+      await this.page.evaluate(() => localStorage.clear());
+      await this.#context.clearCookies();
+      for (const page of this.#context.pages()) await page.close();
+      this.#vacate();
+    } catch {
+      // A page that cannot be asked, as one that crashed.
+      await this.#context.close();
+    }
   }
 }
+
+const twoFrames = () =>
+  new Promise<void>((resolve) => {
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve()));
+  });
 
 interface AxeGlobal {
   run(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConsoleStage, forms, hasChromium } from './console-support.ts';
+import { ConsoleStage, hasChromium, nameOf, someForms } from './console-support.ts';
 import { marketModule } from './market-module.ts';
 
 describe.skipIf(!hasChromium)('the pages of the host', () => {
@@ -85,7 +85,9 @@ describe.skipIf(!hasChromium)('the pages of the host', () => {
     visitor.expectNoTroubles();
   });
 
-  it('[console 2.1] shows the service, and its settings to operators alone', async () => {
+  const looks = someForms();
+  const titled = `[console 2.1] shows the service, and its settings to operators alone`;
+  it(`${titled} (${nameOf(looks)})`, async () => {
     const visitor = await stage.visit('service');
     visitor.expected.push(/403/);
     await visitor.page.getByText('Version').waitFor();
@@ -94,7 +96,7 @@ describe.skipIf(!hasChromium)('the pages of the host', () => {
     await visitor.page.getByText(`reducerdb start --operator ${stage.ownerIdentity}`).waitFor();
     await visitor.leave();
     await stage.restart(['--operator', stage.ownerIdentity]);
-    for (const form of forms) {
+    for (const form of looks) {
       const operator = await stage.visit('service', { form });
       const row = operator.page.getByRole('row', { name: /^operators/ });
       await row.getByText('flag').waitFor();

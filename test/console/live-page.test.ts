@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConsoleStage, forms, hasChromium } from './console-support.ts';
+import { ConsoleStage, hasChromium, nameOf, someForms } from './console-support.ts';
 import { marketModule } from './market-module.ts';
 
 describe.skipIf(!hasChromium)('the page Live', () => {
@@ -15,7 +15,9 @@ describe.skipIf(!hasChromium)('the page Live', () => {
     await stage?.close();
   });
 
-  it('[console 2.5] shows who is connected and what they watch, and disconnects one', async () => {
+  const looks = someForms();
+  const titled = '[console 2.5] shows who is connected and what they watch, and disconnects one';
+  it(`${titled} (${nameOf(looks)})`, async () => {
     const query = 'SELECT status, COUNT(*) AS n FROM purchase GROUP BY status';
     const client = stage.sandbox.spawn(['subscribe', 'market', query, '--json']);
     const ended = new Promise<number | null>((resolve) => client.once('close', resolve));
@@ -26,7 +28,7 @@ describe.skipIf(!hasChromium)('the page Live', () => {
     await watched.getByText('incremental').waitFor();
     await stage.call('market', 'fill', [1_000, 10]);
     await expect.poll(() => watched.innerText()).toMatch(/\d ?(µs|ms)/);
-    for (const form of forms) {
+    for (const form of looks) {
       const other = await stage.visit('db/market/live', { form });
       await other.page.getByRole('row', { name: /GROUP BY status/ }).waitFor();
       await other.shoot(`live-${form.name}`);

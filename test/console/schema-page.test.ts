@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConsoleStage, forms, hasChromium } from './console-support.ts';
+import { ConsoleStage, hasChromium, nameOf, someForms } from './console-support.ts';
 import { marketModule } from './market-module.ts';
 
 describe.skipIf(!hasChromium)('the page Schema', () => {
@@ -77,8 +77,10 @@ describe.skipIf(!hasChromium)('the page Schema', () => {
     visitor.expectNoTroubles();
   });
 
-  it('[console 2.7] draws a diagram that is moved by keys and leads to rows', async () => {
-    for (const form of forms) {
+  const looks = someForms();
+  const titled = '[console 2.7] draws a diagram that is moved by keys and leads to rows';
+  it(`${titled} (${nameOf(looks)})`, async () => {
+    for (const form of looks) {
       const visitor = await stage.visit('db/market/schema?view=diagram', { form });
       const diagram = visitor.page.getByRole('region', { name: /^Diagram/ });
       const box = diagram.getByRole('link', { name: /^purchase/ });

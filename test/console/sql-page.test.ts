@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)('the page of SQL', () => {
     await page.getByText('Nothing has run yet').waitFor();
     await page.reload();
     await expect.poll(() => editor(visitor).innerText()).toContain('DELETE FROM ledger_note');
-    await page.waitForLoadState('networkidle');
+    await visitor.untilLoaded();
     const count = 'SELECT COUNT(*) AS n FROM ledger_note';
     const answer = await stage.send('POST', '/v1/database/market/sql', count);
     expect(JSON.parse(answer)[0].rows).toEqual([[1]]);

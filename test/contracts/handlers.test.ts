@@ -1,7 +1,7 @@
 import { shopOpener } from '../support/shop.ts';
 import { handlersContract } from './handlers.contract.ts';
 
-const budget = { callMillisMax: 1_000 };
+const budget = { callMillisMax: 3_000 };
 
 handlersContract('local', shopOpener('local', budget), false);
 handlersContract('thread', shopOpener('thread', budget), true);

@@ -11,7 +11,7 @@ previewContract('process', shopOpener('process'));
 
 describe('a preview that runs away', () => {
   it.each(['spin', 'fill_heap'])('[mcp B19] is ended like a call: %s', async (reducer) => {
-    const budget = { callMillisMax: 1_000, workerHeapMebibytesMax: 64 };
+    const budget = { callMillisMax: 3_000, workerHeapMebibytesMax: 64 };
     const shop = await shopOpener('thread', budget)(shopModule());
     const { outcome } = await previewWithJson(shop.handle, {
       caller: shop.caller('owner'),

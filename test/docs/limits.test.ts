@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { completeBudget, statementMillis } from '../../src/host/seats/budget.ts';
 import { limits, statementBytesMax } from '../../src/limits.ts';
+import { resumeSetsMax } from '../../src/shared-limits.ts';
 import { root } from '../service/harness.ts';
 
 /** The tables of limits in the guide, with the numbers that the code has. */
@@ -193,6 +194,12 @@ const webSocket: typeof service = [
     `${count(limits.socketMessagesOutMax)}, or ${size(limits.socketBytesOutMax)}`,
   ],
   ['bytes that all clients together have not read', size(limits.socketsBytesOutMax)],
+  ['changes that one database keeps', size(limits.resumeBytesMax)],
+  [
+    'what a client that comes back is sent: sets, updates, bytes, time to find them',
+    `${count(resumeSetsMax)}, ${count(limits.resumeUpdatesMax)}, ` +
+      `${size(limits.resumeAnswerBytesMax)}, ${limits.resumeMillisMax} ms`,
+  ],
   [
     'silence',
     `${seconds(limits.socketIdleMillis)}; pings go every ${seconds(limits.socketPingMillis)}`,

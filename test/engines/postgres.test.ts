@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PostgresDirectory } from '../../src/engines/postgres/postgres-directory.ts';
-import { PostgresEngine, standbyCount } from '../../src/engines/postgres/postgres-engine.ts';
+import { PostgresEngine } from '../../src/engines/postgres/postgres-engine.ts';
+import { PostgresParts } from '../../src/engines/postgres/postgres-parts.ts';
 import { parsePostgresPlace } from '../../src/engines/postgres/postgres-place.ts';
+import { Session } from '../../src/engines/postgres/session.ts';
 import { Sessions } from '../../src/engines/postgres/sessions.ts';
+import { standbyCount } from '../../src/engines/postgres/standby-count.ts';
 import { limits } from '../../src/limits.ts';
 import type { SharedLog } from '../../src/shared-log/shared-log.ts';
 import { directoryContract, row } from '../contracts/directory.contract.ts';
@@ -12,6 +15,7 @@ import {
   freshLog,
   sharedLogContract,
 } from '../contracts/shared-log.contract.ts';
+import { snapshotStoreContract } from '../contracts/snapshot-store.contract.ts';
 import { type CutPlace, CuttingProxy } from '../support/cutting-proxy.ts';
 import { PostgresCluster, until, withoutPostgres } from '../support/postgres-cluster.ts';
 import { TransactionPool, type TransactionPoolKind } from '../support/transaction-pool.ts';
@@ -76,8 +80,25 @@ describe.skipIf(withoutPostgres !== undefined)(
 
     sharedLogContract('as a shared log', () => engine);
 
+    snapshotStoreContract('as a place for snapshots', async () => {
+      cluster.primary.run('drop table if exists reducerdb_part');
+      const all: Sessions[] = [];
+      return {
+        open: async () => {
+          const sessions = new Sessions(placeOf(cluster.address));
+          all.push(sessions);
+          return new PostgresParts(sessions);
+        },
+        stop: async () => {
+          for (const sessions of all) sessions.close();
+        },
+      };
+    });
+
     directoryContract('as a directory', async () => {
-      cluster.primary.run('drop table if exists reducerdb_host, reducerdb_hint, reducerdb_box');
+      cluster.primary.run(
+        'drop table if exists reducerdb_host, reducerdb_hint, reducerdb_box, reducerdb_part',
+      );
       const directories: { close(): void }[] = [];
       return {
         open: async () => {
@@ -135,6 +156,32 @@ describe.skipIf(withoutPostgres !== undefined)(
       await engine.fill?.(log, 1);
       await heard;
       expect((await one.read(log, 1, limits.sharedReadBytesMax)).entries).toHaveLength(1);
+    });
+
+    it('[replication 14.1] sessions have their own settings, whatever the server has', async () => {
+      const others = [
+        "synchronous_commit = 'off'",
+        "statement_timeout = '7s'",
+        "lock_timeout = '0'",
+      ];
+      const set = (words: string) => cluster.primary.run(`alter role postgres ${words}`);
+      for (const one of [...others, "default_transaction_isolation = 'serializable'"]) {
+        set(`set ${one}`);
+      }
+      try {
+        const place = placeOf(cluster.address);
+        const server = place.servers.find(({ port }) => port === cluster.primary.port);
+        if (server === undefined) throw new Error('the address names the primary');
+        const session = await Session.open(place, server, 'on');
+        opened.push({ close: () => session.end() });
+        const names = ['synchronous_commit', 'statement_timeout', 'lock_timeout'];
+        const all = [...names, 'default_transaction_isolation'];
+        const text = `select ${all.map((name) => `current_setting('${name}') as ${name}`).join()}`;
+        const { rows } = await session.run<Record<string, string>>({ name: '', text, values: [] });
+        expect(Object.values(rows[0] ?? {})).toEqual(['on', '0', '5s', 'read committed']);
+      } finally {
+        set('reset all');
+      }
     });
 
     it('[replication 14.8] a pool in transaction mode is refused', async () => {
@@ -262,6 +309,7 @@ describe('the address of PostgreSQL', () => {
     expect(reading).toEqual({
       kind: 'valid',
       place: {
+        kind: 'postgres',
         servers: [
           { host: 'pg1', port: 5432 },
           { host: 'pg2', port: 5433 },

@@ -1,8 +1,13 @@
 import type { LiveCommit } from '../../src/database/live/live-commit.ts';
 import type { PausedRows } from '../../src/database/live/paused-rows.ts';
+import { resume } from '../../src/database/live/resume.ts';
 import { querySetId } from '../../src/database/live/set-id.ts';
 import { answerOnce, subscribe, unsubscribe } from '../../src/database/live/subscribe.ts';
-import type { OpenConnection, SubscribeOutcome } from '../../src/database/outcome.ts';
+import type {
+  OpenConnection,
+  ResumeOutcome,
+  SubscribeOutcome,
+} from '../../src/database/outcome.ts';
 import type { DatabaseReply } from '../../src/database/turn.ts';
 import type { QueryRows } from '../../src/live/live-update.ts';
 import type { QueryDialect } from '../../src/live/query-dialect.ts';
@@ -103,6 +108,20 @@ export class CoreClient {
     const outcome = begun.kind === 'paused' ? outcomeOf('oneOff', readOn(begun)) : begun;
     if (outcome.kind === 'failed') return outcome.error;
     return textsOf(this.#database, outcome.table, outcome.rows);
+  }
+
+  /** Comes back with sets that an earlier connection had. */
+  resume(
+    from: Pick<ResumeOutcome, 'history'> & { readonly offset: number | bigint },
+    sets: Readonly<Record<number, readonly string[]>>,
+    confirmed = true,
+  ): ResumeOutcome {
+    const { history, offset } = from;
+    const named = Object.entries(sets).map(([id, queries]) => {
+      return { setId: querySetId(Number(id)), queries };
+    });
+    const asked = { history, offset: BigInt(offset), sets: named, confirmed };
+    return resume(this.#database.core, { connection: this.#connection, resume: asked });
   }
 
   disconnect(): void {

@@ -10,12 +10,17 @@ const seedCount = Number(process.env.SEEDS ?? 2_000);
 const firstSeed = Number(process.env.FIRST_SEED ?? 1);
 const parts = { Member, MemoryEngine };
 
-for (const isEngineLying of [false, true]) {
-  const kind = isEngineLying ? 'an engine that lies once' : 'faults of all kinds';
+const kinds = [
+  ['faults of all kinds', {}],
+  ['logs that are shortened', { isShortened: true }],
+  ['an engine that lies once', { isEngineLying: true }],
+] as const;
+
+for (const [kind, more] of kinds) {
   it(`[replication 17.1, 17.2] a cluster lives through ${kind}`, async () => {
     const failed: number[] = [];
     for (let seed = firstSeed; seed < firstSeed + seedCount; seed++) {
-      const { violations, story } = await runCluster({ seed, parts, isEngineLying });
+      const { violations, story } = await runCluster({ seed, parts, ...more });
       if (violations.length === 0) continue;
       failed.push(seed);
       console.error(`seed ${seed}`, violations.slice(0, 3), story.join('\n'));

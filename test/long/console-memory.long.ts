@@ -1,6 +1,6 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasChromium } from '../console/console-support.ts';
-import { browse, expectBounded } from '../console/page-memory.ts';
+import { browse, isBounded } from '../console/page-memory.ts';
 
 /** `MINUTES`: how long it is browsed, of which a sixth is for getting warm. */
 const minutes = Number(process.env.MINUTES ?? 30);
@@ -15,6 +15,6 @@ describe.skipIf(!hasChromium)('the memory of the page', () => {
       isWarm: (round, millis) => round > 2 && millis > (minutes * minuteMillis) / 6,
       log: (line) => console.log(line),
     });
-    expectBounded(holdings);
+    expect(isBounded(holdings), JSON.stringify(holdings)).toBe(true);
   });
 });

@@ -11,7 +11,9 @@ const files = ['src', 'test']
     ),
   )
   .filter((file) => /\.(?:test|contract)\.ts$/.test(file))
-  .filter((file) => /\b(?:takeTurns|someOf)\(/.test(readFileSync(path.join(root, file), 'utf8')))
+  .filter((file) =>
+    /\b(?:takeTurns|someOf|someForms)\(/.test(readFileSync(path.join(root, file), 'utf8')),
+  )
   .map((file) => file.replace('.contract.ts', '.test.ts'))
   .sort();
 

@@ -16,7 +16,7 @@ const watch = new AlertWatch(() => running);
 beforeAll(async () => {
   const quotas = { 'databases-per-identity': 1 };
   const isolation = { exceptions: new Map([['apart', 'process']] as const) };
-  running = await Running.start({ budget: { callMillisMax: 1_000 }, quotas, isolation });
+  running = await Running.start({ budget: { callMillisMax: 3_000 }, quotas, isolation });
   owner = await running.person();
   await watch.begin();
 });

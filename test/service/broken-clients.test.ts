@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../src/client/index.ts';
 import { encodeClientMessage } from '../../src/protocol/v1/client-message.ts';
+import { someOf } from '../support/share.ts';
 import { MigratedModules } from './migrated-module.ts';
 import { type Person, Running } from './running.ts';
 import { expectText, expectV1, SocketClient } from './socket-client.ts';
@@ -112,7 +113,9 @@ const twice = {
   args: encoded([4]),
 } as const;
 
-describe.each(['thread', 'process'] as const)('clients of a database in a %s', (isolation) => {
+const kinds = someOf(['thread', 'process'] as const, 2);
+
+describe.each(kinds)('clients of a database in a %s', (isolation) => {
   const modules = new MigratedModules();
   let running: Running;
   let owner: Person;

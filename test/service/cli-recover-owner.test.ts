@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Sandbox } from './harness.ts';
@@ -45,6 +46,15 @@ it('[auth 8, cli 7.9] refuses while a service runs, and what is not there', asyn
   }
   const words = ['recover-owner', 'inn', '--identity', heir.identity, '--data-dir', 'nowhere'];
   expect((await sandbox.run(words)).stderr).toContain('There is no data in ');
+  // Who owns what is in the shared log of a cluster, and not in one folder of its hosts.
+  const mark = path.join(running.folder, 'cluster.json');
+  writeFileSync(mark, '{}');
+  const ofHost = await recover('inn', '--identity', heir.identity);
+  rmSync(mark);
+  expect(ofHost).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('belongs to a host of a cluster'),
+  });
 });
 
 it('[auth 8, cli 7.9] gives a database with its names to another identity, for good', async () => {

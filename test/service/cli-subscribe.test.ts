@@ -70,6 +70,55 @@ it('[cli 3.3] leaves the first rows out where no terminal shows them, unless tol
   expect(await plain).toEqual({ code: 0, stdout: '', stderr: 'timed out after 1s\n' });
 });
 
+it('[cli 3.3] goes on when its service comes back, with what it missed; fails where it cannot', async () => {
+  const other = await Sandbox.make();
+  const flags = ['--data-dir', path.join(other.folder, 'data')];
+  let running = await other.start(flags);
+  try {
+    const caller = await logIn(other);
+    const file = await writeBundle(other, 'items', itemsModule());
+    await other.ok(['publish', 'shop', '--js-path', file]);
+    for (const name of ['first', 'second']) await caller.call('shop', 'add', [name]);
+    const child = other.spawn(['subscribe', 'shop', query, '--json', '-n', '2']);
+    const printed = { out: '', err: '' };
+    child.stdout?.on('data', (piece) => {
+      printed.out += piece;
+    });
+    child.stderr?.on('data', (piece) => {
+      printed.err += piece;
+    });
+    const lines = () => printed.out.split('\n').slice(0, -1);
+    await expect.poll(lines).toHaveLength(1);
+    await running.stop('SIGKILL');
+    await expect.poll(() => printed.err).toBe('the connection ended; connecting again\n');
+    running = await other.start(flags);
+    const ended = codeOf(child);
+    await caller.ask('POST', '/v1/database/shop/sql', 'DELETE FROM items WHERE id = 1');
+    await expect.poll(() => printed.err).toMatch(/again\nconnected again\n$/);
+    await caller.call('shop', 'add', ['third']);
+    expect(await ended).toBe(0);
+    // Whether it was there again before the row went or after, it hears of that once.
+    expect(lines().slice(1)).toEqual([
+      '{"items":{"deletes":[{"id":1,"name":"first"}],"inserts":[]}}',
+      '{"items":{"deletes":[],"inserts":[{"id":3,"name":"third"}]}}',
+    ]);
+    const open = other.spawn(['subscribe', 'shop', query, '--print-initial-update']);
+    let said = '';
+    open.stderr?.on('data', (piece) => {
+      said += piece;
+    });
+    await once(open.stdout ?? open, 'data');
+    await running.stop('SIGKILL');
+    await expect.poll(() => said).toContain('connecting again');
+    running = await other.start(['--data-dir', path.join(other.folder, 'empty')]);
+    expect(await codeOf(open)).toBe(1);
+    expect(said).toMatch(/Error: Invalid token/);
+  } finally {
+    await running.stop();
+    other.remove();
+  }
+});
+
 it('[cli 3.3] fails when the time or the connection ends before so many updates', async () => {
   expect(await sandbox.run(['subscribe', 'shop', query, '-n', '3', '-t', '1'])).toMatchObject({
     code: 1,

@@ -100,6 +100,8 @@ describe('the command line', () => {
     [['nonsense'], "unknown command 'nonsense'"],
     [['call', '--loud'], "unknown option '--loud'"],
     [['rename', 'inn'], "required option '--to <name>'"],
+    // A misspelled option is what is wrong, not the one that it was meant to be.
+    [['cluster', 'set', 'inn', '--copys', '3'], "unknown option '--copys'"],
     [['rename', '--to', 'inn2'], "missing required argument 'database'"],
     [['publish', '--yes=maybe'], 'Expected one or more of: all, remote'],
     [['publish', '--delete-data=maybe'], '--delete-data must be one of always, on-conflict, never'],

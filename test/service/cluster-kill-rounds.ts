@@ -1,5 +1,5 @@
 import { itemsModule } from './cli-support.ts';
-import { ServiceCluster } from './cluster-support.ts';
+import { ServiceCluster, type SharedEngine } from './cluster-support.ts';
 import type { RunningService } from './harness.ts';
 import type { Remote } from './remote.ts';
 import { writtenFrom } from './written-module.ts';
@@ -30,8 +30,11 @@ const callMillisMax = 10_000;
  * Writes through all three hosts of a cluster while its leader is killed, or stopped for a while,
  * again and again; then looks what is there.
  */
-export async function clusterKillRounds(plan: ClusterKillPlan): Promise<ClusterKillReport> {
-  const cluster = await ServiceCluster.start();
+export async function clusterKillRounds(
+  plan: ClusterKillPlan,
+  start: () => Promise<ServiceCluster<SharedEngine>> = () => ServiceCluster.start(),
+): Promise<ClusterKillReport> {
+  const cluster = await start();
   try {
     const rounds = await Rounds.begin(cluster);
     for (let kill = 0; kill < plan.kills; kill += 1) await rounds.kill();
@@ -43,7 +46,7 @@ export async function clusterKillRounds(plan: ClusterKillPlan): Promise<ClusterK
 }
 
 class Rounds {
-  readonly #cluster: ServiceCluster;
+  readonly #cluster: ServiceCluster<SharedEngine>;
   readonly #hosts: Map<Name, RunningService>;
   readonly #owner: Remote;
   readonly #asked = new Set<string>();
@@ -53,14 +56,18 @@ class Rounds {
   #isOver = false;
   #probes = 0;
 
-  private constructor(cluster: ServiceCluster, hosts: Map<Name, RunningService>, owner: Remote) {
+  private constructor(
+    cluster: ServiceCluster<SharedEngine>,
+    hosts: Map<Name, RunningService>,
+    owner: Remote,
+  ) {
     this.#cluster = cluster;
     this.#hosts = hosts;
     this.#owner = owner;
     this.#load = Promise.all(Array.from({ length: writers }, (_, writer) => this.#write(writer)));
   }
 
-  static async begin(cluster: ServiceCluster): Promise<Rounds> {
+  static async begin(cluster: ServiceCluster<SharedEngine>): Promise<Rounds> {
     await cluster.appoint();
     const hosts = new Map<Name, RunningService>();
     for (const name of names) hosts.set(name, await cluster.host(name));
@@ -126,7 +133,7 @@ class Rounds {
     const seen = (await this.#cluster.asOperator(this.#host(name), path)) as SeenDatabases;
     const found = seen.databases.find((one) => one.names.includes(database));
     const isWhole = names.every((host) =>
-      found?.copies.some((copy) => copy.host === host && copy.age_seconds !== null),
+      found?.copies.some((copy) => copy.host === host && copy.warm),
     );
     const leaders = found?.copies.filter(({ role }) => role === 'leader') ?? [];
     const isSettled = leaders.length === 1 && (leaders[0]?.host ?? '') === found?.leader;
@@ -196,7 +203,7 @@ interface SeenDatabases {
     readonly copies: readonly {
       readonly host: string;
       readonly role: string;
-      readonly age_seconds: number | null;
+      readonly warm: boolean;
     }[];
   }[];
 }

@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.ts';
 import { withoutPostgres } from '../support/postgres-cluster.ts';
 import { itemsModule } from './cli-support.ts';
 import { ServiceCluster } from './cluster-support.ts';
@@ -49,7 +52,7 @@ describe.skipIf(withoutPostgres !== undefined)('operators of a cluster', () => {
     expect(detail).toMatchObject({
       version: expect.any(String),
       cluster: {
-        ...{ host: 'a', state: 'up', not_ready: null, keeps_whole_log: true },
+        ...{ host: 'a', state: 'up', not_ready: null, keeps_whole_log: false },
         engine: { reached: true, copies: 2, history: expect.stringMatching(/^postgres:/) },
       },
     });
@@ -78,6 +81,48 @@ describe.skipIf(withoutPostgres !== undefined)('operators of a cluster', () => {
     expect(audit).toContain('"drain host"');
   });
 
+  it('[replication 9.5] hear at once which databases nobody takes, and why', async () => {
+    const owner = await cluster.owner(a);
+    const made = await owner.upload('alone', await writtenFrom(itemsModule()));
+    expect(made.status).toBe(200);
+    await command(b, 'drain', 'b');
+    const asked = await cluster.run(b, ['cluster', 'drain', 'a']);
+    expect([asked.code, asked.stderr]).toEqual([
+      1,
+      expect.stringMatching(/No host but a takes databases.*a load balancer has no host left/s),
+    ]);
+    expect(await ready(a)).toBe('200 {"ready":true}');
+    const begun = performance.now();
+    const { code, stderr } = await cluster.run(b, ['cluster', 'drain', 'a', '--yes']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/a takes no more databases, and still leads/);
+    expect(stderr).toMatch(/^ {2}alone: no other host is there that takes databases$/m);
+    expect(stderr).toContain('reducerdb cluster undrain a');
+    expect(performance.now() - begun).toBeLessThan(limits.drainMillisMax);
+    for (const name of ['a', 'b']) await command(a, 'undrain', name);
+    await expect.poll(() => ready(a)).toBe('200 {"ready":true}');
+    // It says how far the registry is, which is a database, too.
+    expect(await command(a, 'databases')).toMatch(
+      /\(registry\) +\| [ab] +\| \d+ +\| .*[ab] leads at [1-9]/,
+    );
+  });
+
+  it('[replication 9.6] forget a host at once whose process has ended, and wait for one that may be paused', async () => {
+    const third = await cluster.host('e');
+    await expect.poll(() => states(b)).toMatchObject({ e: 'up' });
+    third.child.kill('SIGSTOP');
+    await expect.poll(() => states(b)).toMatchObject({ e: 'silent' });
+    const { code, stderr } = await cluster.run(b, ['cluster', 'forget', 'e']);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/e was there a moment ago .* may only be paused: wait \d+ s, then try/),
+    ]);
+    await third.stop('SIGKILL');
+    await expect
+      .poll(() => cluster.run(b, ['cluster', 'forget', 'e']))
+      .toMatchObject({ code: 0, stdout: 'e is forgotten.\n' });
+  });
+
   it('[replication 9.4, 7.2] move a database, which each host knows', async () => {
     const owner = await cluster.owner(a);
     const made = await owner.upload('shop', await writtenFrom(itemsModule()));
@@ -101,7 +146,7 @@ describe.skipIf(withoutPostgres !== undefined)('operators of a cluster', () => {
     expect(a.output).toContain('a database is handed over to b; this host led it in term 1');
     expect(b.output).toContain('a database is led here in term 2, handed over by a');
     const metrics = await (await fetch(`${b.url}/v1/metrics`)).text();
-    expect(metrics).toMatch(/^reducerdb_moves_total\{direction="taken"\} 1$/m);
+    expect(metrics).toMatch(/^reducerdb_moves_total\{cause="taken"\} 1$/m);
     expect(metrics).toMatch(/^reducerdb_cluster_role\{database="\w+",role="leader"\} 1$/m);
 
     await command(a, 'drain', 'b');
@@ -125,12 +170,57 @@ describe.skipIf(withoutPostgres !== undefined)('operators of a cluster', () => {
     expect(all.map(({ status }) => status)).toContain(200);
   });
 
+  it('[replication 15.3] see hosts and databases as rows of st_cluster, which nobody else does', async () => {
+    const owner = await cluster.owner(a);
+    expect((await owner.upload('rows', await writtenFrom(itemsModule()))).status).toBe(200);
+    const hosts = "SELECT name, state FROM st_cluster WHERE kind = 'host' AND state = 'up'";
+    const placed = "SELECT leader, copies FROM st_cluster WHERE name = 'rows'";
+    expect(await command(b, 'set', 'rows', '--copies', '2')).toContain('rows gets 2 copies');
+    const bad = await cluster.run(b, ['cluster', 'set', 'rows', '--copies', '65']);
+    expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('from 1 to 64')]);
+    const many = await cluster.run(b, ['cluster', 'set', 'rows', '--copies', '9']);
+    expect(many.stderr).toMatch(/^\d hosts are there: the others get theirs when more hosts/m);
+    expect(await command(b, 'set', 'rows', '--copies', 'default')).toContain('as many copies as');
+    await expect.poll(() => command(a, 'databases')).toMatch(/ rows +\| a +\| .* of 4: /);
+    await command(b, 'set', 'rows', '--copies', '2');
+    await expect.poll(() => command(a, 'databases')).toMatch(/ rows +\| a +\| .*2 of 2: /);
+    for (const host of [a, b]) {
+      const seen = await cluster.ok(host, ['sql', 'rows', hosts]);
+      expect(seen).toMatch(/"a" +\| "up"/);
+      expect(seen).toMatch(/"b" +\| "up"/);
+      await expect.poll(() => cluster.ok(host, ['sql', 'rows', placed])).toMatch(/a.*\| .*2/);
+    }
+    // The owner of the database is no operator.
+    expect(await owner.rows('rows', 'SELECT name FROM st_cluster')).toEqual([]);
+  });
+
   it('[replication 15.3] count what the hosts and the engine do', async () => {
     const metrics = await (await fetch(`${a.url}/v1/metrics`)).text();
     expect(metrics).toMatch(/^reducerdb_cluster_hosts\{state="up"\} 2$/m);
+    // One that follows is up, too: another host serves it.
+    const followed = await (await fetch(`${b.url}/v1/metrics`)).text();
+    expect(followed).toMatch(/^reducerdb_cluster_role\{database="\w+",role="follower"\} 1$/m);
+    expect(followed).not.toMatch(/^reducerdb_database_up\{.*\} 0$/m);
     expect(metrics).toMatch(/^reducerdb_beat_age_seconds 0\.\d+$/m);
     expect(metrics).toMatch(/^reducerdb_failovers_total\{cause="silent"\} \d+$/m);
     expect(metrics).toMatch(/^reducerdb_append_results_total\{result="unknown"\} \d+$/m);
+  });
+
+  it('[replication 16.5] other commands do not know of it: the address of any host will do', async () => {
+    const bundle = path.join(cluster.sandbox.folder, 'any.js');
+    writeFileSync(bundle, await writtenFrom(itemsModule()));
+    await cluster.ok(b, ['publish', 'any', '--js-path', bundle]);
+    await cluster.ok(a, ['call', 'any', 'add', '"through a"']);
+    await cluster.ok(b, ['cluster', 'move', 'any', 'a']);
+    await cluster.ok(b, ['call', 'any', 'add', '"through b"']);
+    for (const host of [a, b]) {
+      const rows = await cluster.ok(host, ['sql', 'any', 'SELECT * FROM items']);
+      expect(rows).toMatch(/through a.*through b/s);
+      expect(await cluster.ok(host, ['describe', 'any'])).toContain('items');
+    }
+    await cluster.ok(b, ['rename', 'any', '--to', 'some']);
+    await cluster.ok(a, ['delete', 'some', '--yes']);
+    expect((await cluster.run(b, ['describe', 'some'])).code).toBe(1);
   });
 
   it('[replication 15.1] a host is not ready without its engine, and is again with it', async () => {
@@ -143,7 +233,8 @@ describe.skipIf(withoutPostgres !== undefined)('operators of a cluster', () => {
 
   it('[replication 16.4] are not others, and a service that is alone has no cluster', async () => {
     const stranger = await cluster.sandbox.run(['cluster', 'status', '--server', a.url, '--yes']);
-    expect(stranger.stderr).toContain('is not an operator of this host');
+    expect(stranger.stderr).toContain('is not an operator of this host\nIts configuration names');
+    expect(stranger.stderr).toContain('This login works for all hosts of its cluster');
     expect(stranger.code).toBe(1);
     const alone = await Sandbox.make();
     const operator = ['--operator', cluster.operator];
@@ -154,7 +245,7 @@ describe.skipIf(withoutPostgres !== undefined)('operators of a cluster', () => {
     ]);
     try {
       const { stderr } = await cluster.run(service, ['cluster', 'status']);
-      expect(stderr).toContain('This service is no host of a cluster');
+      expect(stderr).toContain('This service is not a host of a cluster');
     } finally {
       await service.stop();
       alone.remove();

@@ -1,30 +1,50 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PostgresCluster } from '../support/postgres-cluster.ts';
+import { S3Server, s3Keys } from '../support/s3-server.ts';
 import { freePort, RunningService, type RunResult, Sandbox } from './harness.ts';
 import { Remote } from './remote.ts';
 
-/** Services that are hosts of one cluster, each a process of its own, on a real PostgreSQL. */
-export class ServiceCluster {
-  readonly postgres: PostgresCluster;
+/** What the hosts share: how it is named to them, and how it ends. */
+export interface SharedEngine {
+  readonly environment: NodeJS.ProcessEnv;
+  stop(): Promise<void>;
+}
+
+/** Services that are hosts of one cluster, each a process of its own, by default on PostgreSQL. */
+export class ServiceCluster<Engine extends SharedEngine = PostgresEngine> {
+  readonly engine: Engine;
   readonly sandbox: Sandbox;
-  readonly secret = randomBytes(32).toString('base64');
+  /** A test can have one of its own. */
+  secret = randomBytes(32).toString('base64');
+  /** True: each host has the secret in a file of its own, see `secretFile`. */
+  hasSecretFiles = false;
   readonly #hosts: RunningService[] = [];
   /** Who operates it, once logged in. */
   #operator: { readonly identity: string; readonly token: string } | undefined;
 
-  private constructor(postgres: PostgresCluster, sandbox: Sandbox) {
-    this.postgres = postgres;
+  private constructor(engine: Engine, sandbox: Sandbox) {
+    this.engine = engine;
     this.sandbox = sandbox;
   }
 
   static async start(): Promise<ServiceCluster> {
-    return new ServiceCluster(await PostgresCluster.start(), await Sandbox.make());
+    return ServiceCluster.on(await PostgresEngine.start());
+  }
+
+  static async on<Engine extends SharedEngine>(engine: Engine): Promise<ServiceCluster<Engine>> {
+    return new ServiceCluster(engine, await Sandbox.make());
+  }
+
+  get postgres(): Engine extends PostgresEngine ? PostgresCluster : never {
+    // The type says of which engines there is one.
+    return (this.engine as unknown as PostgresEngine).postgres as never;
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#hosts.map((host) => host.stop('SIGKILL')));
-    await this.postgres.stop();
+    await this.engine.stop();
     this.sandbox.remove();
   }
 
@@ -33,8 +53,15 @@ export class ServiceCluster {
     return path.join(this.sandbox.folder, name);
   }
 
+  secretFile(name: string): string {
+    return `${this.folder(name)}.secret`;
+  }
+
   get environment(): NodeJS.ProcessEnv {
-    return { REDUCERDB_CLUSTER: this.postgres.address, REDUCERDB_CLUSTER_SECRET: this.secret };
+    // Every host has all of it, as far as a test does not say otherwise.
+    const copies = { REDUCERDB_CLUSTER_COPIES: '4' };
+    const secret = this.hasSecretFiles ? {} : { REDUCERDB_CLUSTER_SECRET: this.secret };
+    return { ...this.engine.environment, ...copies, ...secret };
   }
 
   /** Makes an identity whom hosts from then on take for an operator, and who `run` is. */
@@ -73,17 +100,35 @@ export class ServiceCluster {
     return (await fetch(url + path, { headers })).json();
   }
 
+  /** Asks a host to change something of the cluster; the status of its answer. */
+  async operate({ url }: RunningService, path: string, body?: object): Promise<number> {
+    const headers = {
+      authorization: `Bearer ${this.#operator?.token}`,
+      'content-type': 'application/json',
+    };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await fetch(url + path, { method: 'POST', headers, ...sent });
+    await answer.arrayBuffer();
+    return answer.status;
+  }
+
   /** Starts a host and waits until it answers. */
   async host(name: string, flags: readonly string[] = []): Promise<RunningService> {
+    const service = await this.starting(name, flags);
+    await service.untilReady();
+    return service;
+  }
+
+  /** Starts a host. */
+  async starting(name: string, flags: readonly string[] = []): Promise<RunningService> {
     const port = await freePort();
     const operators = this.#operator === undefined ? [] : ['--operator', this.#operator.identity];
-    const all = [...operators, ...flags];
+    const all = [...operators, ...this.#secretFlags(name), ...flags];
     const child = this.sandbox.spawn(startOf(this.folder(name), name, port, all), {
       env: this.environment,
     });
     const service = new RunningService(child, `http://127.0.0.1:${port}`);
     this.#hosts.push(service);
-    await service.untilReady();
     return service;
   }
 
@@ -93,8 +138,61 @@ export class ServiceCluster {
     flags: readonly string[] = [],
     env: NodeJS.ProcessEnv = {},
   ): Promise<RunResult> {
-    const args = startOf(this.folder(name), name, await freePort(), flags);
+    const all = [...this.#secretFlags(name), ...flags];
+    const args = startOf(this.folder(name), name, await freePort(), all);
     return this.sandbox.run(args, { env: { ...this.environment, ...env } });
+  }
+
+  #secretFlags(name: string): string[] {
+    if (!this.hasSecretFiles) return [];
+    const file = this.secretFile(name);
+    if (!existsSync(file)) writeFileSync(file, this.secret, { mode: 0o600 });
+    return ['--cluster-secret-file', file];
+  }
+}
+
+class PostgresEngine implements SharedEngine {
+  readonly postgres: PostgresCluster;
+
+  private constructor(postgres: PostgresCluster) {
+    this.postgres = postgres;
+  }
+
+  static async start(): Promise<PostgresEngine> {
+    return new PostgresEngine(await PostgresCluster.start());
+  }
+
+  get environment(): NodeJS.ProcessEnv {
+    return { REDUCERDB_CLUSTER: this.postgres.address };
+  }
+
+  stop(): Promise<void> {
+    return this.postgres.stop();
+  }
+}
+
+/** An S3-compatible store in this process. */
+export class StoreEngine implements SharedEngine {
+  readonly store: S3Server;
+
+  private constructor(store: S3Server) {
+    this.store = store;
+  }
+
+  static async start(): Promise<StoreEngine> {
+    return new StoreEngine(await S3Server.start());
+  }
+
+  get environment(): NodeJS.ProcessEnv {
+    return {
+      REDUCERDB_CLUSTER: `s3://bucket/cluster?endpoint=${this.store.endpoint}`,
+      REDUCERDB_S3_ACCESS_KEY_ID: s3Keys.accessKeyId,
+      REDUCERDB_S3_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
+    };
+  }
+
+  stop(): Promise<void> {
+    return this.store.stop();
   }
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/share.ts';
 import { type Person, Running } from './running.ts';
 import { writtenFrom } from './written-module.ts';
 
@@ -22,7 +23,9 @@ const moduleWith = (expression: string, options = '') =>
 
 const micros = 1_000_000n;
 
-describe.each(['thread', 'process'] as const)('crons of a database in a %s', (isolation) => {
+const kinds = someOf(['thread', 'process'] as const, 2);
+
+describe.each(kinds)('crons of a database in a %s', (isolation) => {
   let running: Running;
   let owner: Person;
   beforeAll(async () => {

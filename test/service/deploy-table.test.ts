@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildText } from '../support/build-text.ts';
 import { sourceOf } from '../support/deploy-versions.ts';
+import { someOf } from '../support/share.ts';
 import { type Person, Running } from './running.ts';
 import { Guest } from './socket-guest.ts';
 
-describe.each(['thread', 'process'] as const)('[living 5.11] st_deploy in a %s', (isolation) => {
+const kinds = someOf(['thread', 'process'] as const, 2);
+
+describe.each(kinds)('[living 5.11] st_deploy in a %s', (isolation) => {
   let running: Running;
   let owner: Person;
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { processTreeBytes } from '../../src/node/process-memory.ts';
+import { takeTurns } from '../support/share.ts';
 import { figureOf } from './figure.ts';
 import { MigratedModules } from './migrated-module.ts';
 import { type Answer, type Person, Running } from './running.ts';
@@ -173,4 +174,6 @@ describe.each(isolations)('a migration without end in a %s', { timeout: 300_000 
     expect((await limited.call('endless', 'fill', [1])).status).toBe(200);
     await limited.stop();
   });
+
+  takeTurns(isolation);
 });

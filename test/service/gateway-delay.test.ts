@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { largeTexts } from '../hostile/large-texts.ts';
 import { leastDelay } from '../support/gateway-delay.ts';
 import { doorNames, LargeTextDoors } from '../support/large-text-doors.ts';
+import { someOf } from '../support/share.ts';
 
-/** Some of the shapes; `npm run test:long -- gateway-delay` has all of them. */
+/** Some of the shapes, and of the doors by turns; `npm run test:long -- gateway-delay` has all. */
 const shapes = ['duplicate keys', 'small numbers', 'escaped quotes', 'deep lists'];
 
 let doors: LargeTextDoors;
@@ -12,7 +13,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => doors.close());
 
-it.each(doorNames)(
+it.each(someOf(doorNames))(
   '[http 16] the gateway that reads %s is at most 50 ms late',
   async (door) => {
     const { late, bound, figures } = await leastDelay(() =>

@@ -140,7 +140,7 @@ describe('calling a reducer', () => {
   });
 
   it('[http 9.2] that takes too long is a 402, which says in a header why', async () => {
-    const slow = await Running.start({ budget: { callMillisMax: 300 } });
+    const slow = await Running.start({ budget: { callMillisMax: 1_000 } });
     const as = await slow.person();
     const module = await written({
       tables: {},
@@ -151,16 +151,16 @@ describe('calling a reducer', () => {
     expect((await slow.upload('slow', module, as)).status).toBe(200);
     const { status, text, headers } = await slow.call('slow', 'spin', []);
     expect(status).toBe(402);
-    expect(text).toMatch(/^Module energy budget exhausted\.\nhint: .*300 ms/);
+    expect(text).toMatch(/^Module energy budget exhausted\.\nhint: .*1000 ms/);
     expect(headers.get('spacetime-energy-used')).toMatch(/^\d+$/);
     expect(headers.get('spacetime-execution-duration-micros')).toMatch(/^\d+$/);
-    expect(decodeURI(headers.get('reducerdb-error-hint') ?? '')).toContain('300 ms');
+    expect(decodeURI(headers.get('reducerdb-error-hint') ?? '')).toContain('1000 ms');
     expect((await slow.call('slow', 'which', [])).text).toBe('one');
     const logs = await slow.ask('GET', '/v1/database/slow/logs', { as });
     const [line] = logs.text.split('\n').filter((text) => text.includes('"function":"spin"'));
     expect(JSON.parse(line ?? '')).toMatchObject({
       level: 'Error',
-      message: 'The call ran longer than 300 ms and was stopped.',
+      message: 'The call ran longer than 1000 ms and was stopped.',
     });
     await slow.stop();
   });

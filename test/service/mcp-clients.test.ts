@@ -3,6 +3,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/share.ts';
 import { figureOf } from './figure.ts';
 import { root } from './harness.ts';
 import { type AnyClient, type Door, doors, generations } from './official-clients.ts';
@@ -34,7 +35,7 @@ const slow = `SELECT COUNT(*) AS n FROM ${[...'abcdefgh']
 
 const pausedReads = () => figureOf(running, 'paused_reads');
 
-describe.each(generations)('[mcp B12] the official client $title', (generation) => {
+describe.each(someOf(generations, 2))('[mcp B12] the official client $title', (generation) => {
   /** Runs `use` with the client of somebody who is connected, and closes it. */
   async function connected(door: Door, use: (client: AnyClient) => Promise<void>, features = '') {
     const client = generation.client();

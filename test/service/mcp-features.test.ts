@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/share.ts';
 import { signToken } from '../support/sign-token.ts';
 import { type Inn, openInn } from './inn.ts';
 import {
@@ -29,7 +30,7 @@ const textsOf = async (...[options, name, args]: [AskOptions, string, object?]) 
   return { texts: content.map(({ text }) => text), isError };
 };
 
-describe.each(modes)('features $name', (mode) => {
+describe.each(someOf(modes, 2))('features $name', (mode) => {
   const five = [...(mode === hostWide ? ['list_databases'] : []), 'ping', 'get_schema', 'sql'];
 
   it('[mcp B13, rulings 5.1] are not there unless they are asked for', async () => {

@@ -3,6 +3,7 @@ import { limits } from '../../src/limits.ts';
 import { EventStreamReader } from '../../src/mcp-protocol/event-stream.ts';
 import type { Service } from '../../src/service/start-service.ts';
 import { modernRequest } from '../support/modern-request.ts';
+import { someOf } from '../support/share.ts';
 import { type Inn, openInn } from './inn.ts';
 import { hostWide, modes } from './mcp-support.ts';
 import { type Person, Running } from './running.ts';
@@ -47,7 +48,7 @@ const listen = (sent: Modern = {}) =>
     { ...sent, headers: events },
   );
 
-describe.each(modes)('the endpoint $name', ({ path }) => {
+describe.each(someOf(modes, 2))('the endpoint $name', ({ path }) => {
   it('[mcp B3] takes POST only, and says so', async () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const { status, headers } = await inn.running.ask(method, path);

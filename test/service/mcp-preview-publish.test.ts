@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/share.ts';
 import { type AskOptions, ask, type Mode } from './mcp-support.ts';
 import { MigratedModules } from './migrated-module.ts';
 import { type Person, Running } from './running.ts';
@@ -56,7 +57,7 @@ async function preview(mode: Mode, program: string, more: Partial<AskOptions> = 
   return { plan, isError, texts: content.map(({ text }) => text) };
 }
 
-describe.each(modes)('preview_publish $name', (mode) => {
+describe.each(someOf(modes, 2))('preview_publish $name', (mode) => {
   it('[living 5.10, mcp B24] shows the plan that the command shows, and publishes nothing', async () => {
     const { plan, isError, texts } = await preview(mode, textOf(second));
     const { text } = await running.plan('shop', second, owner, '&style=NoColor&trial=true');

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modernRequest } from '../support/modern-request.ts';
+import { someOf } from '../support/share.ts';
 import { type Inn, openInn } from './inn.ts';
 import { type AskOptions, ask, modes, scoped } from './mcp-support.ts';
 import type { Person } from './running.ts';
@@ -32,7 +33,7 @@ const give = async (options: AskOptions, name: string, args: object) => {
 const people = () => inn.running.rows('inn', 'SELECT id, name FROM person ORDER BY id');
 const offset = () => inn.running.service.host.database('inn').handle.statistics().offset;
 
-describe.each(modes)('previews $name', (mode) => {
+describe.each(someOf(modes, 2))('previews $name', (mode) => {
   const owner = () => ({ mode, as: inn.owner, features });
   const addPerson = { reducer: 'add_person', args: ['Cleo'] };
 

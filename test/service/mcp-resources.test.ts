@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modernRequest } from '../support/modern-request.ts';
+import { someOf } from '../support/share.ts';
 import { type Inn, openInn } from './inn.ts';
 import { hostWide, type Mode, modes, rpc, scoped } from './mcp-support.ts';
 import type { Person } from './running.ts';
@@ -27,7 +28,7 @@ async function modern(mode: Mode, method: string, params: object = {}, as?: Pers
 const uris = (resources: { uri: string }[]) =>
   resources.map(({ uri }) => uri).filter((uri) => !uri.startsWith('reducerdb:///docs/'));
 
-describe.each(modes)('resources, $name', (mode) => {
+describe.each(someOf(modes, 2))('resources, $name', (mode) => {
   it('[mcp B7] are declared, and can be watched in the modern era alone', async () => {
     const { result } = await legacy(mode, 'initialize', { protocolVersion: '2025-11-25' });
     expect(result.capabilities).toMatchObject({ resources: {}, prompts: {}, completions: {} });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/share.ts';
 import { type AskOptions, ask, hostWide, modes, rpc, scoped, toolsIn } from './mcp-support.ts';
 import { type Person, Running } from './running.ts';
 
@@ -53,7 +54,7 @@ describe('the list of tools', () => {
   });
 });
 
-describe.each(modes)('the tools $name', (mode) => {
+describe.each(someOf(modes, 2))('the tools $name', (mode) => {
   it('[mcp A5] ping takes a message that is no string for none', async () => {
     expect(await toolText({ mode }, 'ping', { message: 7 })).toEqual({
       text: 'pong',

@@ -4,7 +4,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { root } from './harness.ts';
 
 /** What each folder holds is in its README. */
-type OldData = 'data-folder' | 'data-folder-schedules' | 'data-folder-segments';
+type OldData = 'data-folder' | 'data-folder-schedules' | 'data-folder-segments' | 'cluster-data';
 
 /** Makes the data folder of an earlier version; `counted` is the database of the first one. */
 export function unpackOldData(folder: string, which: OldData = 'data-folder'): void {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/share.ts';
 import { Running } from './running.ts';
 import { written } from './written-module.ts';
 
@@ -27,7 +28,9 @@ afterAll(async () => {
   await running?.stop();
 });
 
-describe.each(['threaded', 'apart'])('the history of a row, of the database %s', (database) => {
+const kinds = someOf(['threaded', 'apart'], 2);
+
+describe.each(kinds)('the history of a row, of the database %s', (database) => {
   const program = (says: string) => {
     return written({ tables: { thing, label, loose }, exports, says });
   };

@@ -17,10 +17,38 @@ describe('a simulated cluster', () => {
     }
   });
 
+  it('[replication 6.5, 17.1] a host at an old primary keeps what it knows to be acknowledged', async () => {
+    // Its engine shows it the other end of the log that was never acknowledged.
+    const { violations } = await runCluster({ seed: 920, parts });
+    expect(violations).toEqual([]);
+  });
+
+  it('[replication 6.2, 6.8, 17.1] goes on from snapshots when entries were removed', async () => {
+    let [truncated, restarted] = [0, 0];
+    for (let seed = 1; seed <= 8; seed++) {
+      const run = await runCluster({ seed, parts, isShortened: true });
+      truncated += run.truncatedCount;
+      restarted += run.restartCount;
+      expect({ seed, violations: run.violations }).toEqual({ seed, violations: [] });
+    }
+    expect([truncated > 0, restarted > 0]).toEqual([true, true]);
+  });
+
   it('[replication 17.1, 6.9] restores, or refuses, what an engine that lies has lost', async () => {
-    for (let seed = 1; seed <= 4; seed++) {
+    // In the last one, another host claims before the leader has restored what the engine lost.
+    for (const seed of [1, 2, 3, 4, 2_151]) {
       const run = await runCluster({ seed, parts, isEngineLying: true });
       expect({ seed, violations: run.violations }).toEqual({ seed, violations: [] });
+    }
+  });
+
+  it('[replication 9.4, 17.1] moves its leader by plan, and no call that ran is left without an answer', async () => {
+    for (let seed = 1; seed <= 6; seed++) {
+      const run = await runCluster({ seed, parts, isOnlyMoved: true });
+      const { violations, failedCount } = run;
+      expect({ seed, violations, failedCount }).toEqual({ seed, violations: [], failedCount: 0 });
+      expect(run.termCount).toBeGreaterThan(5);
+      expect(run.longestGapMillis).toBeLessThan(1_000);
     }
   });
 

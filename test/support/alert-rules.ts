@@ -3,6 +3,8 @@ import path from 'node:path';
 import { root } from '../service/harness.ts';
 
 export const rulesFile = path.join(root, 'docs/operate/reducerdb.rules.yml');
+/** Those about clusters, which have metrics of their own. */
+export const clusterRulesFile = path.join(root, 'docs/operate/reducerdb-cluster.rules.yml');
 
 export interface AlertRule {
   readonly alert: string;
@@ -14,7 +16,7 @@ export interface AlertRule {
 /** Lines of a rule, in their order, each with its indentation; nothing else may be there. */
 const lines = [
   /^ {6}- alert: (?<alert>Reducerdb\w+)$/,
-  /^ {8}expr: (?<expr>[a-z]\S.*)$/,
+  /^ {8}expr: (?<expr>[a-z0]\S*.*)$/,
   /^ {8}for: \d+[ms]$/,
   /^ {8}labels:$/,
   /^ {10}severity: (?<severity>critical|warning|info)$/,
@@ -24,8 +26,8 @@ const lines = [
 const mayLack = 2;
 
 /** The rules of the file, which is read as the small part of YAML that it is written in. */
-export function alertRules(): readonly AlertRule[] {
-  const text = readFileSync(rulesFile, 'utf8').split('\n');
+export function alertRules(file = rulesFile): readonly AlertRule[] {
+  const text = readFileSync(file, 'utf8').split('\n');
   const body = text.filter((line) => line !== '' && !line.startsWith('#'));
   const head = ['groups:', '  - name: reducerdb', '    rules:'];
   if (body.splice(0, head.length).join() !== head.join()) throw new Error('the head of the rules');

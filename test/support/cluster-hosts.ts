@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { fetchSnapshot } from '../../src/cluster/fetch-snapshot.ts';
 import { Host } from '../../src/host/host.ts';
 import type { HostOptions } from '../../src/host/host-options.ts';
 import type { PublishRequest } from '../../src/host/publishing/publish-request.ts';
@@ -15,13 +17,15 @@ import { limits } from '../../src/limits.ts';
 import type { ReportLine } from '../../src/node/report-line.ts';
 import type { Lead } from '../../src/shared-log/entry-payloads.ts';
 import { type BootId, bootId, hostId } from '../../src/shared-log/host-ids.ts';
-import { clusterId, logName } from '../../src/shared-log/log-name.ts';
+import { clusterId, type LogName, logName } from '../../src/shared-log/log-name.ts';
 import { MemoryEngine } from '../../src/shared-log/memory-engine.ts';
 import type { SharedLog } from '../../src/shared-log/shared-log.ts';
+import { StoredSnapshots } from '../../src/shared-log/stored-snapshots.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import { callerIdentity, type DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { buildText } from './build-text.ts';
 import { hostOptions } from './host-options.ts';
+import { MemoryParts } from './memory-parts.ts';
 import { shopModule } from './shop-module.ts';
 
 export const ada: HostCaller = {
@@ -38,6 +42,11 @@ export class ClusterHosts {
       after: (millis, work) => void setTimeout(work, millis),
     },
   });
+  readonly parts = new MemoryParts();
+  /** Every so many entries the shared log can be read on from one of them. */
+  readonly restartEvery = 16;
+  /** False: a host of an earlier version is in the cluster. */
+  readsRestarts = true;
   readonly #root = mkdtempSync(path.join(tmpdir(), 'reducerdb-cluster-'));
   readonly #hosts = new Set<ClusterHost>();
   /** Boots that are known to be gone, as a connection that is refused shows it. */
@@ -52,10 +61,17 @@ export class ClusterHosts {
   }
 
   async start(name: string, more: Partial<HostOptions> = {}): Promise<ClusterHost> {
-    const host = new ClusterHost(this, name, ++this.#boots);
-    await host.open(path.join(this.#root, name), { placement: this.#placement, ...more });
-    this.#hosts.add(host);
+    const { host, opened } = this.starting(name, more);
+    await opened;
     return host;
+  }
+
+  /** A host that opens. */
+  starting(name: string, more: Partial<HostOptions> = {}) {
+    const host = new ClusterHost(this, name, ++this.#boots);
+    const directory = path.join(this.#root, name);
+    const opened = host.open(directory, { placement: this.#placement, ...more });
+    return { host, opened: opened.then(() => void this.#hosts.add(host)) };
   }
 
   /** What a link between hosts does: the answer gets lost where one of them is cut off. */
@@ -69,6 +85,17 @@ export class ClusterHosts {
     const answer = await leader.host.replication.changeRegistry(change);
     if (this.lostAnswersTo.has(from.name)) throw new Error('the connection was cut');
     return answer;
+  }
+
+  /** The snapshots that its hosts share. */
+  snapshotsOf(log: LogName): StoredSnapshots {
+    const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+    return new StoredSnapshots(this.parts, log, hashOf);
+  }
+
+  /** False for who leads by the log, and was no host: an import. */
+  hasBegun({ address }: Lead): boolean {
+    return address !== '';
   }
 
   /** The folder of a host that is closed. */
@@ -123,7 +150,8 @@ export class ClusterHost {
   }
 
   async open(directory: string, more: Partial<HostOptions>): Promise<void> {
-    const { engine, gone } = this.#cluster;
+    const cluster = this.#cluster;
+    const { engine, gone } = cluster;
     this.#host = await Host.open(
       hostOptions({
         directory,
@@ -136,15 +164,19 @@ export class ClusterHost {
           leaseMillis: limits.leaseMillisMax,
           waitsForLocalSync: true,
           history: () => engine.history,
+          readRestarts: () => this.#cluster.readsRestarts,
           acknowledgedElsewhere: async () => [],
           look: (_, leader) => ({
             isEngineReached: true,
             beatAgeMillis: 0,
-            isGone: leader !== undefined && gone.has(leader.boot),
+            isGone: leader !== undefined && (gone.has(leader.boot) || !cluster.hasBegun(leader)),
             rank: 0,
             skewMillis: 0,
             isCandidate: true,
           }),
+          ...{ restartEvery: cluster.restartEvery },
+          fetchSnapshot: (log, position, place) =>
+            fetchSnapshot(cluster.snapshotsOf(log), position, place),
           changeRegistry: (leader, change) => this.#cluster.changeRegistry(this, leader, change),
           untilCopied: (offset) => this.#cluster.untilCopied(offset),
           onRole: () => {
@@ -259,7 +291,7 @@ export class ClusterHost {
 }
 
 /** Strings one after another, each with its length before it. */
-function textsOf(rows: Uint8Array): string[] {
+export function textsOf(rows: Uint8Array): string[] {
   const view = new DataView(rows.buffer, rows.byteOffset, rows.length);
   const texts: string[] = [];
   for (let at = 0; at < rows.length; ) {

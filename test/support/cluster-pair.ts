@@ -1,3 +1,4 @@
+import type { GivenConfiguration } from '../../src/service/configuration.ts';
 import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { ask, type Caller, newCaller } from './asking.ts';
 import { type ClusterService, ClusterServices, follows, identityOf } from './cluster-services.ts';
@@ -11,10 +12,14 @@ export interface ClusterPair {
   readonly identity: DatabaseIdentity;
 }
 
-export async function startPair(name: string, body: Uint8Array<ArrayBuffer>): Promise<ClusterPair> {
-  const services = new ClusterServices();
+export async function startPair(
+  name: string,
+  body: Uint8Array<ArrayBuffer>,
+  given: GivenConfiguration = {},
+  services: ClusterServices = new ClusterServices(),
+): Promise<ClusterPair> {
   try {
-    const [a, b] = [await services.start('a'), await services.start('b')];
+    const [a, b] = [await services.start('a', given), await services.start('b', given)];
     const owner = await newCaller(a);
     const where = `/v1/database/${name}?host_type=Js`;
     const { text } = await ask(a, 'PUT', where, { as: owner, body });

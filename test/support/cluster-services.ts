@@ -11,11 +11,14 @@ import { serveEngine } from '../../src/cluster/serve-engine.ts';
 import { SupervisedDatabase } from '../../src/host/supervision/supervised-database.ts';
 import { limits } from '../../src/limits.ts';
 import { ClusterDoors } from '../../src/service/cluster-doors.ts';
+import { hostedDatabases } from '../../src/service/cluster-host.ts';
 import type { GivenConfiguration } from '../../src/service/configuration.ts';
 import { type Service, startServiceWith } from '../../src/service/start-service.ts';
 import { bootId, hostId } from '../../src/shared-log/host-ids.ts';
 import { clusterId } from '../../src/shared-log/log-name.ts';
 import { MemoryEngine } from '../../src/shared-log/memory-engine.ts';
+import type { SharedLog } from '../../src/shared-log/shared-log.ts';
+import type { SnapshotStore } from '../../src/shared-log/snapshot-store.ts';
 import { identityToHex } from '../../src/values/identity.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
 import { sharedLinker } from './shared-linker.ts';
@@ -44,14 +47,36 @@ export class ClusterServices {
   });
   readonly #root = mkdtempSync(path.join(tmpdir(), 'reducerdb-cluster-'));
   readonly #names = new Set<string>();
-  readonly #ends: (() => Promise<void>)[] = [];
+  readonly #copies: number;
+  readonly #snapshots: SnapshotStore | undefined;
+  readonly #ends = new Map<string, () => Promise<void>>();
 
-  async start(name: string, given: GivenConfiguration = {}): Promise<ClusterService> {
+  /** `copies`: how many hosts have each database; else all. `snapshots`: where they share these. */
+  constructor(copies: number = limits.copiesMax, snapshots?: SnapshotStore) {
+    this.#copies = copies;
+    this.#snapshots = snapshots;
+  }
+
+  /** The data folder of a host. */
+  folderOf(name: string): string {
+    return path.join(this.#root, name);
+  }
+
+  /**
+   * `around`: what stands between the host and the shared logs. `link`: where it listens for other
+   * hosts, and where they reach it.
+   */
+  async start(
+    name: string,
+    given: GivenConfiguration = {},
+    around: (log: SharedLog) => SharedLog = (log) => log,
+    link: { readonly port: number; readonly advertise?: string } = { port: 0 },
+  ): Promise<ClusterService> {
     this.#names.add(name);
     const { port1, port2 } = new MessageChannel();
     const history = () => this.engine.history;
     serveEngine(port2, {
-      sharedLog: this.engine.connect(name),
+      sharedLog: around(this.engine.connect(name)),
       directory: this.engine.directory(name),
       time: async () => Date.now(),
       history,
@@ -63,16 +88,17 @@ export class ClusterServices {
     const doors = new ClusterDoors();
     const part = await ClusterPart.start({
       joined: {
-        ...{ cluster, host, boot, engine, history, capabilities },
+        ...{ cluster, host, boot, engine, history, capabilities, snapshots: this.#snapshots },
         close: async () => port1.close(),
       },
       ...{ secret, leaseMillis: limits.leaseMillis, now: () => performance.now() },
       facts: {
         ...{ name, clientAddress: `http://${name}.test`, version: '0.1.0', zone: '' },
-        ...{ formats: [1, 1], memoryBytes: 1 },
+        ...{ formats: [1, 1], memoryBytes: 2 ** 36 },
       },
-      ...{ listen: { host: '127.0.0.1', port: 0 }, advertise: undefined, waitsForLocalSync: true },
-      ...{ onRequest: doors.onRequest, onUpgrade: doors.onUpgrade },
+      ...{ listen: { host: '127.0.0.1', port: link.port }, advertise: link.advertise },
+      waitsForLocalSync: true,
+      ...{ onRequest: doors.onRequest, onUpgrade: doors.onUpgrade, copies: this.#copies },
       ...{ onReplaced: () => undefined, report: () => undefined },
     });
     const service = await startServiceWith(
@@ -86,27 +112,34 @@ export class ClusterServices {
         makeLinker: sharedLinker,
         cluster: {
           ...{ doors, replaced: new Promise(() => undefined), appear: async () => part },
-          opened: ({ replication }) => {
-            part.attach(replication);
+          opened: (host) => {
+            part.attach(hostedDatabases(host));
             return undefined;
           },
-          drain: async () => undefined,
+          drain: async () => true,
           close: async () => undefined,
         },
       },
     );
-    this.#ends.push(async () => {
+    this.#ends.set(name, async () => {
       await service.stop();
       await part.close();
     });
     return { name, service, part, url: service.url };
   }
 
+  /** Stops a host, which says goodbye. */
+  async stop(name: string): Promise<void> {
+    const end = this.#ends.get(name);
+    this.#ends.delete(name);
+    await end?.();
+  }
+
   async close(): Promise<void> {
     // One that cannot write takes its time to stop.
     for (const name of this.#names) this.engine.heal(name);
     this.engine.isStandbyAway = false;
-    for (const end of this.#ends.splice(0)) await end();
+    for (const name of [...this.#ends.keys()]) await this.stop(name);
     rmSync(this.#root, { recursive: true, force: true });
   }
 }

@@ -11,6 +11,7 @@ export class CuttingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #armed: CutPlace | undefined;
+  #isCut = false;
 
   private constructor(port: number) {
     this.#server = createServer((near) => this.#pass(near, port));
@@ -31,12 +32,23 @@ export class CuttingProxy {
     this.#armed = place;
   }
 
+  /** Ends all connections, and lets none through until it is healed. */
+  cut(): void {
+    this.#isCut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  heal(): void {
+    this.#isCut = false;
+  }
+
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
   #pass(near: Socket, port: number): void {
+    if (this.#isCut) return void near.destroy();
     const far = connect(port, '127.0.0.1');
     const both = [near, far];
     let isWaiting = false;

@@ -169,8 +169,8 @@ export class JobDatabase {
     };
     const database = await (opens ? openDatabase(options) : createHere(options, module));
     this.#opened = { store: present(store, 'store'), database };
-    await database.disconnectLeftovers(clock.nowMicros(), false);
-    if (failed !== undefined) await database.failScheduled(failed, 'It died.');
+    await database.leftovers.endAll(clock.nowMicros(), false);
+    if (failed !== undefined) await database.leftovers.failScheduled(failed, 'It died.');
     database.beginSchedules();
     await this.settled();
   }

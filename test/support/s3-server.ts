@@ -1,11 +1,24 @@
 import { createHash, createHmac } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** How the server departs from what it should do. */
 export interface S3Faults {
   /** What it makes of `If-None-Match: *`. */
   conditions?: 'honoured' | 'ignored' | 'not-modified' | 'unknown';
+  /** True: it writes in spite of an `If-Match` that does not hold. */
+  ignoresMatch?: boolean;
+  /** So many of the next conditional writes are answered 409: it is busy with the same object. */
+  conflicts?: number;
+  /** So many of the next requests wait for this before they are done. */
+  held?: { count: number; readonly until: Promise<unknown> };
+  /** True: every second read shows what was there before the last write. */
+  stale?: boolean;
+  /** True: its answers do not say what time it is. */
+  dateless?: boolean;
+  /** Milliseconds before each answer. */
+  latencyMillis?: number;
   /** So many of the next requests are answered 503. */
   busy?: number;
   /** So many of the next answers with a body end after this many bytes. */
@@ -21,6 +34,8 @@ export interface S3Faults {
 interface StoredObject {
   readonly bytes: Uint8Array;
   readonly modified: Date;
+  /** What was there before. */
+  readonly before?: StoredObject | undefined;
 }
 
 interface Upload {
@@ -35,12 +50,13 @@ export interface SeenRequest {
   readonly key: string;
   readonly query: string;
   readonly bytes: number;
+  readonly headers: http.IncomingHttpHeaders;
 }
 
 export const s3Keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG' };
 
 /**
- * As much of an S3-compatible store as a repository needs, written from the public description of
+ * As much of an S3-compatible store as a repository, and a cluster, needs, written from the public description of
  * the protocol: objects, conditions, ranges, lists in pages, uploads in parts, signatures of version
  * 4 (checked for each request), and the ways in which stores differ or fail.
  */
@@ -52,7 +68,11 @@ export class S3Server {
   sessionToken: string | undefined;
   /** What was sent of endless answers. */
   endlessBytes = 0;
+  /** How many requests were under way at one moment, at most. */
+  mostAtOnce = 0;
   readonly #server: http.Server;
+  #reads = 0;
+  #underWay = 0;
 
   private constructor(server: http.Server) {
     this.#server = server;
@@ -67,7 +87,19 @@ export class S3Server {
   }
 
   get endpoint(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Puts an object into the store without a request. */
+  store(key: string, bytes: Uint8Array): void {
+    const before = this.objects.get(key);
+    // What is written over again and again would be kept for ever.
+    const last = before === undefined ? before : { ...before, before: undefined };
+    this.objects.set(key, { bytes, modified: new Date(), before: last });
   }
 
   async stop(): Promise<void> {
@@ -76,9 +108,21 @@ export class S3Server {
   }
 
   async #handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#underWay);
+    response.on('close', () => {
+      this.#underWay--;
+    });
     try {
       const pieces: Buffer[] = [];
       for await (const piece of request) pieces.push(piece as Buffer);
+      const { latencyMillis = 0, dateless, held } = this.faults;
+      if (held !== undefined && held.count > 0) {
+        held.count--;
+        await held.until;
+      }
+      if (latencyMillis > 0) await sleep(latencyMillis);
+      if (dateless === true) response.sendDate = false;
+      else response.setHeader('date', dateText(new Date()));
       this.#answer(request, Buffer.concat(pieces), response);
     } catch {
       response.destroy();
@@ -89,8 +133,11 @@ export class S3Server {
     const url = new URL(request.url ?? '/', this.endpoint);
     const [, bucket = '', ...rest] = url.pathname.split('/');
     const key = rest.map(decodeURIComponent).join('/');
-    const method = request.method ?? '';
-    this.requests.push({ method, key, query: url.search, bytes: body.length });
+    const { method = '', headers } = request;
+    this.requests.push({ method, key, query: url.search, bytes: body.length, headers });
+    if (!isRecent(String(headers['x-amz-date']))) {
+      return xml(response, 403, error('RequestTimeTooSkewed'));
+    }
     if (!this.#isSigned(request, url)) {
       // As real stores do, the answer has the id of the key in it.
       const id = `<AWSAccessKeyId>${s3Keys.accessKeyId}</AWSAccessKeyId>`;
@@ -148,14 +195,10 @@ export class S3Server {
     const found = this.objects.get(key);
     switch (request.method) {
       case 'PUT': {
-        if (request.headers['if-none-match'] === '*') {
-          const { conditions = 'honoured' } = this.faults;
-          if (conditions === 'unknown') return xml(response, 501, error('NotImplemented'));
-          const isThere = conditions !== 'ignored' && found !== undefined;
-          if (isThere && conditions === 'not-modified') return response.writeHead(304).end();
-          if (isThere) return xml(response, 412, error('PreconditionFailed'));
-        }
-        this.objects.set(key, { bytes: body, modified: new Date() });
+        const refusal = this.#refusal(request.headers, found);
+        if (refusal === 304) return response.writeHead(304).end();
+        if (refusal !== undefined) return xml(response, refusal, error(codes[refusal]));
+        this.store(key, body);
         return response.writeHead(200, { etag: etag(body) }).end();
       }
       case 'DELETE':
@@ -164,10 +207,40 @@ export class S3Server {
       case 'HEAD':
         if (found === undefined) return response.writeHead(404).end();
         return response.writeHead(200, { 'content-length': found.bytes.length }).end();
-      default:
-        if (found === undefined) return xml(response, 404, error('NoSuchKey'));
-        return this.#send(found.bytes, request.headers.range, response);
+      default: {
+        const isStale = this.faults.stale === true && ++this.#reads % 2 === 0;
+        const shown = isStale ? found?.before : found;
+        if (shown === undefined) return xml(response, 404, error('NoSuchKey'));
+        if (request.headers['if-none-match'] === etag(shown.bytes)) {
+          return response.writeHead(304).end();
+        }
+        response.setHeader('etag', etag(shown.bytes));
+        response.setHeader('last-modified', dateText(shown.modified));
+        return this.#send(shown.bytes, request.headers.range, response);
+      }
     }
+  }
+
+  /** Why a conditional write is not done. */
+  #refusal(
+    headers: http.IncomingHttpHeaders,
+    found: StoredObject | undefined,
+  ): keyof typeof codes | 304 | undefined {
+    const { conditions = 'honoured', ignoresMatch, conflicts = 0 } = this.faults;
+    const match = headers['if-match'];
+    if (headers['if-none-match'] !== '*' && match === undefined) return undefined;
+    if (conflicts > 0) {
+      this.faults.conflicts = conflicts - 1;
+      return 409;
+    }
+    if (match !== undefined) {
+      if (ignoresMatch === true) return undefined;
+      if (found === undefined) return 404;
+      return etag(found.bytes) === match ? undefined : 412;
+    }
+    if (conditions === 'unknown') return 501;
+    if (conditions === 'ignored' || found === undefined) return undefined;
+    return conditions === 'not-modified' ? 304 : 412;
   }
 
   #send(bytes: Uint8Array, range: string | undefined, response: http.ServerResponse): unknown {
@@ -249,7 +322,7 @@ export class S3Server {
       return xml(response, 400, error('InvalidPart'));
     }
     const bytes = Buffer.concat(parts as Uint8Array[]);
-    this.objects.set(upload.key, { bytes, modified: new Date() });
+    this.store(upload.key, bytes);
     this.uploads.delete(upload.id);
     const text = `<ETag>"${parts.length}"</ETag>`;
     return xml(
@@ -319,6 +392,27 @@ export class S3Server {
     for (const part of [day, region, 's3', 'aws4_request']) key = hmac(key, part);
     return id === s3Keys.accessKeyId && hmac(key, text).toString('hex') === signature;
   }
+}
+
+const codes = {
+  404: 'NoSuchKey',
+  409: 'ConditionalRequestConflict',
+  412: 'PreconditionFailed',
+  501: 'NotImplemented',
+} as const;
+
+/** Whether a request was signed within the last 15 minutes. */
+function isRecent(amzDate: string): boolean {
+  const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(amzDate);
+  if (parts === null) return false;
+  const [year = 0, month = 1, ...rest] = parts.slice(1).map(Number);
+  const signedAt = Date.UTC(year, month - 1, ...rest);
+  return Math.abs(Date.now() - signedAt) <= 15 * 60_000;
+}
+
+/** As in headers of HTTP: in whole seconds. */
+function dateText(date: Date): string {
+  return date.toUTCString();
 }
 
 function hmac(key: Buffer, text: string): Buffer {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium, howToInstall } from '../browser/chromium.ts';
+import { someOf } from '../support/share.ts';
 import { DevProcess } from './dev-process.ts';
 import { frontTemplates, Stranger } from './packed.ts';
 import { type RunningProject, sharesGame, sharesNotes, sharesQuestions } from './sharing.ts';
@@ -99,7 +100,7 @@ describe('templates', () => {
   }, 300_000);
 
   if (findChromium() === undefined) console.warn(`pages of templates: ${howToInstall}`);
-  it.skipIf(findChromium() === undefined).each(Object.entries(driven))(
+  it.skipIf(findChromium() === undefined).each(someOf(Object.entries(driven), 2))(
     '[console 3.6] %s shows a live page that two windows share',
     async (name, drive) => {
       const folder = projectOf(name);

@@ -7,7 +7,7 @@ import { exportPieces } from '../export-blocks.ts';
 import { ExportFolder, type Manifest } from '../export-folder.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
-import { withServer, withYes } from '../shared-flags.ts';
+import { withRequired, withServer, withYes } from '../shared-flags.ts';
 import { WorkProgress } from '../work-progress.ts';
 
 interface ExportFlags {
@@ -20,8 +20,10 @@ interface ExportFlags {
 
 /** Adds `export`, which writes the rows of a database into a folder. */
 export function addExport(program: Command, io: Io): void {
-  withYes(withServer(program.command('export <database>')))
-    .requiredOption('--to <folder>', 'folder to write, which must not exist yet')
+  withRequired(withYes(withServer(program.command('export <database>'))), {
+    flags: '--to <folder>',
+    help: 'folder to write, which must not exist yet',
+  })
     .option('--tables <names>', 'tables to export, separated by commas (default: all)')
     .option('--format <format>', `of the rows: ${rowFormats.join(' or ')}`, 'ndjson')
     .addOption(new Option('--at <position>').hideHelp())

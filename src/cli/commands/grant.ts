@@ -5,7 +5,7 @@ import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
-import { withServer, withYes } from '../shared-flags.ts';
+import { withRequired, withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 import { timeText } from '../time-text.ts';
 
@@ -27,9 +27,11 @@ export function addGrant(program: Command, io: Io): void {
 }
 
 function addPut(program: Command, io: Io): void {
-  withYes(withServer(program.command('grant <database> <identity>')))
+  withRequired(withYes(withServer(program.command('grant <database> <identity>'))), {
+    flags: '--role <role>',
+    help: roles.join(', '),
+  })
     .description('give an identity a role in a database')
-    .requiredOption('--role <role>', roles.join(', '))
     .action(async (database: string, who: string, { role }: { role: string }, command: Command) => {
       if (!roles.includes(role)) throw new CliError(`--role must be one of ${roles.join(', ')}`, 2);
       const session = new Session(io, command);

@@ -4,7 +4,7 @@ import { ownerIdentity } from '../../values/identity-roles.ts';
 import { CliError, type Io } from '../io.ts';
 import { dataFolder } from '../service-settings.ts';
 import { Session } from '../session.ts';
-import { withDataDir } from '../shared-flags.ts';
+import { withDataDir, withRequired } from '../shared-flags.ts';
 
 interface RecoverFlags {
   readonly identity: string;
@@ -12,9 +12,11 @@ interface RecoverFlags {
 }
 
 export function addRecoverOwner(program: Command, io: Io): void {
-  withDataDir(program.command('recover-owner <database>'))
+  withRequired(withDataDir(program.command('recover-owner <database>')), {
+    flags: '--identity <identity>',
+    help: 'the new owner',
+  })
     .description('give a database to another identity, in the data folder of a stopped service')
-    .requiredOption('--identity <identity>', 'the new owner')
     .action(async (database: string, flags: RecoverFlags, command: Command) => {
       const owner = identityFromHex(flags.identity);
       if (owner === undefined)

@@ -3,12 +3,14 @@ import { string } from '../../values/json-shape.ts';
 import { databasePath, readAnswer, statusText } from '../api.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
-import { withServer, withYes } from '../shared-flags.ts';
+import { withRequired, withServer, withYes } from '../shared-flags.ts';
 
 export function addRename(program: Command, io: Io): void {
-  withYes(withServer(program.command('rename <database>')))
+  withRequired(withYes(withServer(program.command('rename <database>'))), {
+    flags: '--to <name>',
+    help: 'the new name',
+  })
     .description('replace all names of a database with a new one')
-    .requiredOption('--to <name>', 'the new name')
     .action(async (database: string, flags: { to: string }, command: Command) => {
       const session = new Session(io, command);
       const api = await session.apiWithIdentity();

@@ -17,7 +17,7 @@ import { forgotten, forgottenText } from '../forgotten-text.ts';
 import { CliError, type Io, typesName } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
 import { Session } from '../session.ts';
-import { withServer, withYes } from '../shared-flags.ts';
+import { withRequired, withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 import { timeText } from '../time-text.ts';
 
@@ -127,8 +127,10 @@ function addSet(retention: Command, io: Io): void {
 }
 
 function addForget(retention: Command, io: Io): void {
-  withYes(withServer(retention.command('forget <database>')))
-    .requiredOption('--before <position>', 'an offset, a time with its zone, or "now - 7d"')
+  withRequired(withYes(withServer(retention.command('forget <database>'))), {
+    flags: '--before <position>',
+    help: 'an offset, a time with its zone, or "now - 7d"',
+  })
     .description('delete the history up to a commit, and all that is older than the present state')
     .action(async (word: string, { before }: { readonly before: string }, command: Command) => {
       const session = new Session(io, command);

@@ -21,6 +21,8 @@ import { resultText } from '../sql-table.ts';
 interface SqlFlags {
   readonly interactive?: boolean;
   readonly confirmed?: string;
+  readonly consistency?: string;
+  readonly maxAgeMs?: string;
   readonly format: string;
   readonly param?: readonly string[];
 }
@@ -31,6 +33,8 @@ export function addSql(program: Command, io: Io): void {
     .description('run one SQL statement and print its rows')
     .option('--interactive', 'read statements from standard input, one per line')
     .option('--confirmed <bool>', 'wait until the result is durable (default: true)')
+    .option('--consistency <rows>', 'in a cluster: leader, any, or offset:TOKEN (default: leader)')
+    .option('--max-age-ms <k>', 'in a cluster: rows of any host that are at most so old')
     .option('--param <[name=]value>', 'value of $1, $2, … or :name (repeatable)', collect)
     .addHelpText('after', examples)
     .action(async (words: string[], flags: SqlFlags, command: Command) => {
@@ -71,8 +75,12 @@ async function run(
   statement: string,
   flags: SqlFlags,
 ): Promise<string> {
-  const confirmed = flags.confirmed === undefined ? '' : `?confirmed=${flags.confirmed}`;
-  const where = databasePath(database, `/sql${confirmed}`);
+  const { confirmed, consistency, maxAgeMs: max_age_ms } = flags;
+  const asked = Object.entries({ confirmed, consistency, max_age_ms }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+  );
+  const query = asked.length === 0 ? '' : `?${asked.join('&')}`;
+  const where = databasePath(database, `/sql${query}`);
   const api = await session.api(server);
   const answer = await api.send('POST', where, requestOf(statement, flags.param));
   const whole = await answer.text();

@@ -15,16 +15,23 @@ export function addStart(program: Command, io: Io): void {
   withServiceSettings(start)
     .option('--non-interactive', 'accepted for compatibility; start never asks questions')
     .option('--accept-loss-after <database:offset>', helpOfLoss, collectLoss, [])
-    .action(async ({ acceptLossAfter }: StartFlags, command: Command) => {
+    .option('--import', helpOfImport)
+    .action(async ({ acceptLossAfter, import: importsFolder }: StartFlags, command: Command) => {
       const { configuration, warnings } = serviceSettings(new Session(io, command), command);
       for (const line of warnings) io.err(`WARNING: ${line}`);
-      await serveUntilSignal(io, { ...configuration, acceptedLosses: acceptLossAfter });
+      const once = { acceptedLosses: acceptLossAfter, importsFolder: importsFolder === true };
+      await serveUntilSignal(io, { ...configuration, ...once });
     });
 }
 
 interface StartFlags {
   readonly acceptLossAfter: readonly AcceptedLoss[];
+  readonly import?: true;
 }
+
+const helpOfImport =
+  'with --cluster: bring the databases of this data folder, which a single machine has used, ' +
+  'into the cluster';
 
 const helpOfLoss =
   'open a database whose log has lost its end; offset: where the log ends now, as the error ' +
@@ -77,7 +84,7 @@ function reloadOnHangup(service: Service, io: Io): void {
   if (process.stdin.isTTY) return;
   process.on('SIGHUP', () => {
     service.reloadKeys().then(
-      () => io.out('reloaded the keys that sign and verify tokens'),
+      () => io.out('reloaded the keys, and the secret of the cluster if it is a host of one'),
       (error: Error) => io.err(`the keys were not reloaded: ${error.message}`),
     );
   });

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { databaseAndQueries } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
-import type { ChangedRows, LiveChanges } from '../live-changes.ts';
+import type { ChangedRows } from '../known-rows.ts';
+import type { LiveChanges } from '../live-changes.ts';
 import { Session } from '../session.ts';
 import { checkConfirmed, withAnonymous, withServer, withYes } from '../shared-flags.ts';
 
@@ -39,7 +40,8 @@ export function addSubscribe(program: Command, io: Io): void {
       const signal = bounds.signal;
       const isForPeople = io.showsResults && flags.json !== true;
       const shape = isForPeople ? 'plain' : 'named';
-      const live = { database, definition, queries, shape, confirmed, signal } as const;
+      const tell = (line: string): void => io.err(line);
+      const live = { database, definition, queries, shape, confirmed, signal, tell } as const;
       const changes = liveChanges(await session.api(server), live);
       await show(io, changes, { flags, bounds, isForPeople });
     });

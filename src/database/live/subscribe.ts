@@ -27,12 +27,12 @@ import type { DatabaseRequest } from '../turn.ts';
 import { failureText } from '../views/view-failure.ts';
 import { connectionIdText, identityText } from './client-text.ts';
 import type { PausedRows } from './paused-rows.ts';
+import { prepareSet } from './prepare-set.ts';
 import type { QuerySet } from './query-sets.ts';
 import { type Refused, readAll, type Timed, timed } from './read-all.ts';
 import type { SetId } from './set-id.ts';
 import { type QueryToRead, SetRows } from './set-rows.ts';
 import { tablesFor } from './subscriptions.ts';
-import { expandAll, isOfAll } from './whole-database.ts';
 
 /**
  * Accepts a query set or refuses it as a whole: all queries are checked before anything else
@@ -142,7 +142,7 @@ class NewSet {
     const { connectionId } = this.#connection;
     requireOpen(this.#core, connectionId);
     this.#requireNewId();
-    const prepared = this.#prepare();
+    const prepared = prepareSet(this.#core, this.#connection, this.#request);
     for (const { tableIds } of prepared) requireCurrent(this.#core, connectionId, tableIds);
     const held: PreparedQuery[] = [];
     try {
@@ -170,45 +170,6 @@ class NewSet {
     }
     if (sets.countOf(connectionId) < limits.connectionSetsMax) return;
     throw invalid(`A connection has at most ${limits.connectionSetsMax} subscriptions`);
-  }
-
-  /** Prepares each text once. Throws the error of the first that cannot be watched. */
-  #prepare(): PreparedQuery[] {
-    const { caller } = this.#connection;
-    const { queries } = this.#request;
-    const characters = queries.reduce((sum, text) => sum + text.length, 0);
-    if (characters > limits.querySetCharactersMax) {
-      throw invalid(
-        `The queries of a subscription have at most ${limits.querySetCharactersMax} characters`,
-      );
-    }
-    /** True if the client has written it. */
-    const texts = new Map<string, boolean>();
-    for (const text of queries) {
-      const sql = text.trim();
-      const isWritten = !isOfAll(sql);
-      const all = isWritten ? [sql] : expandAll(this.#core.program.sql, caller.rights);
-      for (const one of all) texts.set(one, isWritten || texts.get(one) === true);
-      if (texts.size > limits.querySetQueriesMax) {
-        throw invalid(`A subscription has at most ${limits.querySetQueriesMax} queries`);
-      }
-    }
-    return Array.from(texts, ([sql, isWritten]) => this.#prepareOne(sql, isWritten));
-  }
-
-  /** An error names the text if the client has written it. */
-  #prepareOne(sql: string, isWritten: boolean): PreparedQuery {
-    const { caller, dialect } = this.#connection;
-    const { knowsEvents } = this.#request;
-    try {
-      if (sql === '') throw invalid('SubscriptionError: Empty string');
-      const query = this.#core.live.queries.prepare(sql, caller.rights, dialect);
-      if (query.table.isEvent && !knowsEvents) throw invalid(eventsRefused);
-      return query;
-    } catch (error) {
-      if (!(error instanceof SqlFailure) || !isWritten) throw error;
-      throw invalid(executingText(error.message, sql));
-    }
   }
 
   #hold({ views: ids }: PreparedQuery): void {
@@ -312,10 +273,6 @@ const manyViewsText =
   `Too many results of views are kept for subscribers (limit ${limits.viewInstancesMax}, one for ` +
   `each caller of a view with rows of its own, and ${limits.viewBytesMax / 2 ** 20} MiB in all); ` +
   'subscribe to tables, or to a view with the same rows for every caller';
-
-const eventsRefused =
-  'Subscribing to event tables requires WebSocket v2. ' +
-  'Please upgrade your client SDK and regenerate your module bindings.';
 
 /** `rows` belong to the queries that keep none. */
 function rowsOfQueries(

@@ -6,11 +6,13 @@ import type { SqlSchema } from '../../sql/schema.ts';
 import type { ChangeSet } from '../../store/change-set.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { Clock } from '../clock.ts';
+import type { Entropy } from '../entropy.ts';
 import { noTicket, type Ticket } from '../ticket.ts';
 import { CallerTables, type TableSources } from '../views/caller-tables.ts';
 import { failureText } from '../views/view-failure.ts';
 import type { LostInstance, ViewChange } from '../views/view-instance.ts';
 import { FirstReads } from './first-reads.ts';
+import type { KeptChanges } from './kept-changes.ts';
 import type { LiveCommit } from './live-commit.ts';
 import { type QuerySet, QuerySets } from './query-sets.ts';
 
@@ -37,18 +39,31 @@ export class Subscriptions {
   readonly queries: LiveQueries;
   readonly sets = new QuerySets();
   readonly firstReads = new FirstReads();
+  /** For clients that come back. */
+  readonly kept: KeptChanges;
+  #runId: bigint | undefined;
   #commits: LiveCommit[] = [];
   #lastMicros = 0n;
   #ticket: Ticket = noTicket;
   #resultsBefore = 0;
 
-  constructor(schema: SqlSchema, clock: Clock) {
+  constructor(schema: SqlSchema, clock: Clock, kept: KeptChanges) {
+    this.kept = kept;
     this.queries = new LiveQueries({ schema, now: () => clock.monotonicMillis() });
   }
 
   /** The latest timestamp of a commit since the database was opened; 0n if there was none. */
   get lastMicros(): bigint {
     return this.#lastMicros;
+  }
+
+  /** 64 random bits that no other run of the database has. */
+  runId(entropy: Entropy): bigint {
+    if (this.#runId !== undefined) return this.#runId;
+    const drawn = new Uint8Array(8);
+    entropy.fill(drawn);
+    this.#runId = new DataView(drawn.buffer).getBigUint64(0);
+    return this.#runId;
   }
 
   /** Commits from here on belong to that request, and follow that many results. */
@@ -59,6 +74,15 @@ export class Subscriptions {
 
   /** Must be called right after each commit, once the instances of views are committed too. */
   committed(sources: LiveSources, commit: Committed): void {
+    const { changes, isNewSchema = false } = commit;
+    const { kept } = this;
+    if (isNewSchema) kept.forget(sources.store.offset);
+    else if (kept.isOn && changes !== undefined) kept.add(changes.offset, changes.tables);
+    this.evaluate(sources, commit);
+  }
+
+  /** `committed` for a commit whose changes are kept already, or are not to be. */
+  evaluate(sources: LiveSources, commit: Committed): void {
     const { changes, views, timestampMicros, isOfCall, isNewSchema = false } = commit;
     const lost = sources.views.takeLost();
     if (timestampMicros > this.#lastMicros) this.#lastMicros = timestampMicros;

@@ -70,6 +70,11 @@ export class RunningProcedures {
     return this.#desk?.hasWork === true;
   }
 
+  /** Those that have begun and not ended. */
+  get count(): number {
+    return this.#calls.size;
+  }
+
   /** Lets a lane run the procedure; its reply, where it does not come to that. */
   start(
     ticket: Ticket,

@@ -70,6 +70,24 @@ export class ScheduleTime {
     );
   }
 
+  /**
+   * Goes on from the time of another machine, whose clock may have been ahead of this one. `warns`:
+   * there are schedules, so an operator has to know.
+   */
+  goOnFrom(lastMicros: number, warns: boolean): void {
+    const wall = this.now();
+    if (lastMicros <= wall) return;
+    this.#last = lastMicros;
+    if (lastMicros - wall < limits.scheduleBackMillis * 1_000) return;
+    this.#isAhead = true;
+    if (!warns) return;
+    const seconds = Math.round((lastMicros - wall) / 1_000_000);
+    this.#watchers.warn(
+      `The clock is ${seconds} s behind the last commit of another host. Schedules go on from ` +
+        `${timeText(lastMicros)} until the clock has caught up.`,
+    );
+  }
+
   #follow(wall: number, millis: number, ahead: number): void {
     const before = this.#last;
     this.#last = wall;

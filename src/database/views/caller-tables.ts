@@ -1,15 +1,16 @@
 import { present } from '../../assert.ts';
 import { type TableId, type ViewId, viewId } from '../../schema/ids.ts';
-import { deployTableId, scheduleTableId } from '../../schema/system-tables.ts';
+import { clusterTableId, deployTableId, scheduleTableId } from '../../schema/system-tables.ts';
 import { invalid } from '../../sql/failure.ts';
 import type { StatementCaller } from '../../sql/rights.ts';
 import type { SqlSchema, SqlTables } from '../../sql/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
+import type { ListedPart } from '../cluster-rows.ts';
 import type { ReadDeploys } from '../deploy-rows.ts';
 import { listSchedules } from '../schedules/list-schedules.ts';
 import type { Schedules } from '../schedules/schedules.ts';
-import { deployTable, type SystemTables, scheduleTable } from '../system-tables.ts';
+import { clusterTable, deployTable, type SystemTables, scheduleTable } from '../system-tables.ts';
 import { statementFailureText } from './view-failure.ts';
 import type { ViewInstances } from './view-instances.ts';
 
@@ -36,13 +37,22 @@ export class CallerTables implements SqlTables {
   readonly #sources: TableSources;
   readonly #caller: StatementCaller;
   readonly #nowMicros: bigint;
+  readonly #cluster: readonly ListedPart[];
   #schedules: Table | undefined;
   #deploys: Table | undefined;
+  #clustered: Table | undefined;
 
-  constructor(sources: TableSources, caller: StatementCaller, nowMicros: bigint) {
+  /** `cluster`: what the door shows an operator of the cluster; absent: nothing. */
+  constructor(
+    sources: TableSources,
+    caller: StatementCaller,
+    nowMicros: bigint,
+    cluster: readonly ListedPart[] = [],
+  ) {
     this.#sources = sources;
     this.#caller = caller;
     this.#nowMicros = nowMicros;
+    this.#cluster = cluster;
   }
 
   /**
@@ -61,6 +71,7 @@ export class CallerTables implements SqlTables {
     const { identity, rights } = this.#caller;
     if (id === scheduleTableId) return this.#scheduleTable();
     if (id === deployTableId) return this.#deployTable();
+    if (id === clusterTableId) return this.#clusterTable();
     const found = store.table(id) ?? program.systemTables.table(id, store.offset, rights);
     if (found !== undefined) return found;
     // Neither stored nor computed, so it is a view.
@@ -73,6 +84,11 @@ export class CallerTables implements SqlTables {
     const isShown = rights.readsProgram;
     this.#schedules ??= scheduleTable(isShown ? listSchedules(this.#sources, rights) : []);
     return this.#schedules;
+  }
+
+  #clusterTable(): Table {
+    this.#clustered ??= clusterTable(this.#cluster);
+    return this.#clustered;
   }
 
   /** Likewise. */

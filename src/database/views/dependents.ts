@@ -1,5 +1,7 @@
+import { rowEnd } from '../../live/row-set.ts';
 import { keyText, type ReadSet } from '../../module/read-set.ts';
 import type { IndexId, TableId } from '../../schema/ids.ts';
+import type { RowList, TableChange } from '../../store/change-set.ts';
 import type { RowShape } from '../../store/row-shape.ts';
 import type { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
@@ -63,6 +65,21 @@ export class Dependents {
     return affected;
   }
 
+  /** Instances whose read set includes a row that a commit of another host has changed. */
+  affectedByChanges(changes: readonly TableChange[]): Set<ViewInstance> {
+    const affected = new Set<ViewInstance>();
+    for (const { tableId, inserts, deletes } of changes) {
+      for (const instance of this.#byTable.get(tableId) ?? []) affected.add(instance);
+      const indexes = this.#byKey.get(tableId);
+      const shape = this.#store.table(tableId)?.shape;
+      if (indexes === undefined || shape === undefined) continue;
+      for (const rows of [inserts, deletes]) {
+        collectByRows(rows, shape, [...indexes.values()], affected);
+      }
+    }
+    return affected;
+  }
+
   #keyed(index: Index): KeyedIndex {
     const tableId = index.table.spec.id;
     const indexes = this.#byKey.get(tableId) ?? new Map<IndexId, KeyedIndex>();
@@ -95,6 +112,22 @@ function collectByKey(
       for (const instance of instances.get(text) ?? []) affected.add(instance);
     }
   });
+}
+
+function collectByRows(
+  { bytes, count }: RowList,
+  shape: RowShape,
+  indexes: readonly KeyedIndex[],
+  affected: Set<ViewInstance>,
+): void {
+  let start = 0;
+  for (let row = 0; row < count; row++) {
+    for (const { columns, instances } of indexes) {
+      const text = rowKeyText(shape, columns, bytes, start);
+      for (const instance of instances.get(text) ?? []) affected.add(instance);
+    }
+    start = rowEnd(shape, bytes, start);
+  }
 }
 
 /** The key of a stored row as `ReadSet` has it. */

@@ -3,6 +3,7 @@ import type { LiveFragment } from '../../live/fragment.ts';
 import type { SetQuery } from '../../live/set-query.ts';
 import { type SetChanges, SetWatch } from '../../live/set-watch.ts';
 import type { TableId } from '../../schema/ids.ts';
+import type { TableChange } from '../../store/change-set.ts';
 import type { Store } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
@@ -84,10 +85,16 @@ export class FollowedViews {
   changesBy(transaction: Transaction): ReadonlyMap<ViewInstance, SetChanges> {
     if (this.#byFragment.size === 0) return nothing;
     const tables = transaction.changedTables().filter(({ id }) => this.#watch.has(id));
+    return this.changesOf(tables.map((table) => transaction.pendingChangesOf(table)));
+  }
+
+  /** The instances that changes of tables concern, which are in the tables already. */
+  changesOf(all: readonly TableChange[]): ReadonlyMap<ViewInstance, SetChanges> {
+    const changed = all.filter(({ tableId }) => this.#watch.has(tableId));
     const [first] = this.#byFragment.values();
-    if (first === undefined || tables.length === 0) return nothing;
+    if (first === undefined || changed.length === 0) return nothing;
     const found = this.#watch.changes({
-      changes: tables.map((table) => transaction.pendingChangesOf(table)),
+      changes: changed,
       schema: first.query.schema,
       tables: { table: (id) => present(this.#store.table(id), `table ${id} of a view's query`) },
     });

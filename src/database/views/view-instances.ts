@@ -161,6 +161,12 @@ export class ViewInstances {
     this.#keepWithin(0);
   }
 
+  /** Drops what nobody holds: the tables have changed in no transaction of this database. */
+  forget(): void {
+    assert(this.#open === undefined, 'views are dropped in between');
+    for (const instance of [...this.#unheld.values()]) this.#drop(instance);
+  }
+
   /** Instances that were held and have been dropped since the last call. */
   takeLost(): readonly LostInstance[] {
     if (this.#lost.length === 0) return noneLost;
@@ -202,6 +208,27 @@ export class ViewInstances {
     this.#dropIdle(nowMicros);
     const affected = this.#dependents.affectedBy(transaction);
     const followed = this.#followed.changesBy(transaction);
+    return this.#renew(affected, followed, mustSucceed);
+  }
+
+  /**
+   * Brings every instance up to date with a commit that another host has made, and whose changes
+   * are in the tables. Instances that fail are dropped. Returns the changed rows.
+   */
+  follow(changes: readonly TableChange[], nowMicros: bigint): readonly ViewChange[] {
+    assert(this.#open === undefined, 'commits of others come in between');
+    if (this.#instances.size === 0) return noChanges;
+    this.#dropIdle(nowMicros);
+    const affected = this.#dependents.affectedByChanges(changes);
+    this.#renew(affected, this.#followed.changesOf(changes), true);
+    return this.commit();
+  }
+
+  #renew(
+    affected: ReadonlySet<ViewInstance>,
+    followed: ReadonlyMap<ViewInstance, SetChanges>,
+    mustSucceed: boolean,
+  ): ViewFailure | undefined {
     if (affected.size === 0 && followed.size === 0) return undefined;
     const open = this.#begin(undefined);
     for (const instance of affected) {

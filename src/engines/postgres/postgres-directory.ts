@@ -1,10 +1,10 @@
 import { assert } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import type { Directory, HostRow, PlaceHint, SeenHost } from '../../shared-log/directory.ts';
-import { type BootId, bootId, type HostId, hostId } from '../../shared-log/host-ids.ts';
+import type { BootId, HostId } from '../../shared-log/host-ids.ts';
 import { EngineError } from '../../shared-log/shared-log.ts';
 import { bigintToHex } from '../../values/hex.ts';
-import { databaseIdentity } from '../../values/identity-roles.ts';
+import { hintIn, hintText, hostHex, hostIn, hostText } from '../host-texts.ts';
 import type { Session, Statement } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import { createTables } from './tables.ts';
@@ -35,7 +35,7 @@ export class PostgresDirectory implements Directory {
       values: [limits.clusterHostsMax],
     });
     return rows.flatMap(({ facts, age }) => {
-      const host = read(() => hostOf(facts));
+      const host = hostIn(facts);
       return host === undefined ? [] : [{ ...host, ageMillis: Math.max(0, age) }];
     });
   }
@@ -48,15 +48,7 @@ export class PostgresDirectory implements Directory {
       name: 'hint',
       text: `insert into reducerdb_hint select * from unnest($1::text[], $2::text[])
         on conflict (database) do update set facts = excluded.facts`,
-      values: [
-        hints.map(({ database }) => bigintToHex(database, 64)),
-        hints.map(({ leader, wishes, generation, term }) =>
-          JSON.stringify({
-            ...{ generation, term, wishes: wishes.map(hexOf) },
-            leader: leader === undefined ? null : hexOf(leader),
-          }),
-        ),
-      ],
+      values: [hints.map(({ database }) => bigintToHex(database, 64)), hints.map(hintText)],
     });
   }
 
@@ -67,7 +59,7 @@ export class PostgresDirectory implements Directory {
       text: 'select database, facts from reducerdb_hint limit $1',
       values: [limits.placeHintsMax],
     });
-    return rows.flatMap(({ database, facts }) => read(() => hintOf(database, facts)) ?? []);
+    return rows.flatMap(({ database, facts }) => hintIn(database, facts) ?? []);
   }
 
   async secretBox(name: string, put?: Uint8Array): Promise<Uint8Array | undefined> {
@@ -89,7 +81,7 @@ export class PostgresDirectory implements Directory {
   async forget(host: HostId): Promise<void> {
     const text = 'delete from reducerdb_host where host = $1';
     const session = await this.#quick();
-    await session.run({ name: '', text, values: [hexOf(host)] });
+    await session.run({ name: '', text, values: [hostHex(host)] });
   }
 
   /** Milliseconds since 1970 by the clock of the server. */
@@ -100,6 +92,19 @@ export class PostgresDirectory implements Directory {
     const [row] = rows;
     if (row === undefined) throw new EngineError('PostgreSQL does not say what time it is');
     return row.now;
+  }
+
+  /** Whether the server takes commits, by its settings and its standbys. */
+  async state(): Promise<PostgresState> {
+    const session = await this.#quick();
+    const { rows } = await session.run<StateRow>({ name: 'state', text: stateText, values: [] });
+    const [row] = rows;
+    if (row === undefined) throw new EngineError('PostgreSQL does not say what it is');
+    const { names, readonly, standbys, acknowledging } = row;
+    return {
+      ...{ standbyNames: names, isReadOnly: readonly === 'on' },
+      ...{ standbys: Number(standbys), acknowledging: Number(acknowledging) },
+    };
   }
 
   close(): void {
@@ -121,6 +126,29 @@ export class PostgresDirectory implements Directory {
   }
 }
 
+/** What PostgreSQL says of itself, over a session whose commits wait for nothing. */
+export interface PostgresState {
+  readonly standbyNames: string;
+  readonly isReadOnly: boolean;
+  /** Standbys that stream, and those of them for which commits wait. */
+  readonly standbys: number;
+  readonly acknowledging: number;
+}
+
+interface StateRow {
+  readonly names: string;
+  readonly readonly: string;
+  readonly standbys: string;
+  readonly acknowledging: string;
+}
+
+/** To a role that may not see the state of standbys, each that is there counts. */
+const stateText = `select current_setting('synchronous_standby_names') as names,
+  current_setting('default_transaction_read_only') as readonly,
+  (select count(*) from pg_stat_replication) as standbys,
+  (select count(*) from pg_stat_replication
+    where coalesce(sync_state, 'sync') in ('sync', 'quorum')) as acknowledging`;
+
 function beatStatement(me: HostRow, isFirst: boolean): Statement {
   return {
     name: 'beat',
@@ -128,46 +156,6 @@ function beatStatement(me: HostRow, isFirst: boolean): Statement {
       on conflict (host) do update
       set boot = excluded.boot, facts = excluded.facts, beat_at = excluded.beat_at
       where $4::boolean or h.boot = excluded.boot`,
-    values: [hexOf(me.host), hexOf(me.boot), factsOf(me), isFirst],
+    values: [hostHex(me.host), hostHex(me.boot), hostText(me), isFirst],
   };
-}
-
-function factsOf({ host, boot, ...more }: HostRow): string {
-  return JSON.stringify({ host: hexOf(host), boot: hexOf(boot), ...more });
-}
-
-/** `undefined`: no host wrote that. It concerns nobody, so that one row cannot stop all hosts. */
-function read<Row>(reading: () => Row): Row | undefined {
-  try {
-    return reading();
-  } catch {
-    return undefined;
-  }
-}
-
-/** What another host wrote; versions that differ agree on these members. */
-function hostOf(facts: string): HostRow {
-  const { host, boot, ...more } = JSON.parse(facts) as Omit<HostRow, 'host' | 'boot'> & {
-    readonly host: string;
-    readonly boot: string;
-  };
-  return { ...more, host: hostId(BigInt(`0x${host}`)), boot: bootId(BigInt(`0x${boot}`)) };
-}
-
-function hintOf(database: string, facts: string): PlaceHint {
-  const { generation, term, leader, wishes } = JSON.parse(facts) as {
-    readonly generation: number;
-    readonly term: number;
-    readonly leader: string | null;
-    readonly wishes: readonly string[];
-  };
-  return {
-    ...{ database: databaseIdentity(BigInt(`0x${database}`)), generation, term },
-    leader: leader === null ? undefined : hostId(BigInt(`0x${leader}`)),
-    wishes: wishes.map((wish) => hostId(BigInt(`0x${wish}`))),
-  };
-}
-
-function hexOf(id: bigint): string {
-  return bigintToHex(id, 32);
 }

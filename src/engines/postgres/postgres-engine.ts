@@ -17,6 +17,7 @@ import { LogNotices } from './log-notices.ts';
 import type { PostgresPlace } from './postgres-place.ts';
 import type { Session } from './session.ts';
 import { Sessions } from './sessions.ts';
+import { standbyCount } from './standby-count.ts';
 import {
   appendStatement,
   confirmStatement,
@@ -81,9 +82,11 @@ export class PostgresEngine implements SharedLog {
         for (const { log } of results.keys()) this.#notices.tell(log);
         const rest = items.filter((item) => !results.has(item));
         for (const item of rest) results.set(item, await judged(session, item));
+        this.#sessions.noteFault(undefined);
         return results;
       });
-    } catch {
+    } catch (error) {
+      this.#sessions.noteFault(error);
       return new Map();
     }
   }
@@ -127,6 +130,7 @@ export class PostgresEngine implements SharedLog {
       return await this.#use(async (session) => {
         const statement = confirmStatement(items, this.#slot);
         const { rows, isNoticed } = await session.run<{ log: Buffer; last: string }>(statement);
+        this.#sessions.noteFault(undefined);
         const last = new Map(rows.map((row) => [row.log.toString('hex'), Number(row.last)]));
         return items.map(({ log, seq }) => {
           const found = last.get(log);
@@ -134,7 +138,8 @@ export class PostgresEngine implements SharedLog {
           return found === seq ? 'last' : 'passed';
         });
       });
-    } catch {
+    } catch (error) {
+      this.#sessions.noteFault(error);
       return items.map(() => 'unknown');
     }
   }
@@ -211,12 +216,4 @@ export class PostgresEngine implements SharedLog {
 async function judged(session: Session, item: AppendItem): Promise<AppendResult> {
   const { rows } = await session.run<{ taken: boolean; before: boolean }>(judgeStatement(item));
   return rows[0]?.taken === true || rows[0]?.before !== true ? 'passed' : 'unknown';
-}
-
-/** Standbys that a commit waits for, by `synchronous_standby_names`. */
-export function standbyCount(names: string): number {
-  const text = names.trim();
-  if (text === '') return 0;
-  const [, count] = /^(?:any|first)?\s*(\d+)\s*\(/i.exec(text) ?? [];
-  return count === undefined ? 1 : Number(count);
 }

@@ -1,5 +1,6 @@
 /** Where PostgreSQL is: several servers, one of which is the primary. */
 export interface PostgresPlace {
+  readonly kind: 'postgres';
   readonly servers: readonly { readonly host: string; readonly port: number }[];
   readonly user: string;
   readonly password: string | undefined;
@@ -41,6 +42,7 @@ export function parsePostgresPlace(text: string): PlaceReading {
     }
   }
   const place = {
+    kind: 'postgres' as const,
     ...{ servers: known, user, password, database: decoded(address.slice(slash + 1)) },
     usesTls: ['require', 'verify-ca', 'verify-full'].includes(options.get('sslmode') ?? ''),
     isExternal: options.get('replication') === 'external',

@@ -15,12 +15,22 @@ export class Sessions {
   readonly #waiting: ((session: Session | undefined) => void)[] = [];
   #openCount = 0;
   #history: string | undefined;
+  #fault: string | undefined;
   #isClosed = false;
 
   /** `history`: the newest that this host has seen, if any. */
   constructor(place: PostgresPlace, history?: string) {
     this.#place = place;
     this.#history = history;
+  }
+
+  /** Why the last write was not done, if it was not; holds no secrets. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  noteFault(error: unknown): void {
+    this.#fault = error instanceof EngineError ? error.message : undefined;
   }
 
   get history(): string | undefined {

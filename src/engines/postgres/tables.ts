@@ -13,6 +13,8 @@ const texts = [
      beat_at timestamptz not null)`,
   'create table if not exists reducerdb_hint (database text primary key, facts text not null)',
   'create table if not exists reducerdb_box (name text primary key, bytes bytea not null)',
+  'create table if not exists reducerdb_part (name text primary key, bytes bytea not null)',
+  'alter table reducerdb_part alter column bytes set storage external',
 ];
 
 /** The number of the lock under which hosts create the tables one after another. */
@@ -21,7 +23,7 @@ const lock = 7_301_204_456;
 /** Creates what is not there. Rejects with `EngineError` if the user may not. */
 export async function createTables(session: Session): Promise<void> {
   const run = (text: string) => session.run<{ there: boolean }>({ name: '', text, values: [] });
-  const { rows } = await run("select to_regclass('reducerdb_box') is not null as there");
+  const { rows } = await run("select to_regclass('reducerdb_part') is not null as there");
   if (rows[0]?.there === true) return;
   await run(`select pg_advisory_lock(${lock})`);
   try {

@@ -49,6 +49,8 @@ export interface BackupControlOptions {
   readonly thread: BackupThread;
   readonly hold: HoldHistory;
   readonly handleOf: (database: DatabaseIdentity) => DatabaseHandle | undefined;
+  /** False: other hosts of the cluster have it, and this one has no copy. */
+  readonly hasCopy: (database: DatabaseIdentity) => boolean;
   /** Whether a process that its module may have taken over writes to the folder of a database. */
   readonly isForeign: (database: DatabaseIdentity) => boolean;
   /** False: databases are in memory. */
@@ -291,8 +293,9 @@ export class BackupControl {
     signal: AbortSignal,
     show: Show,
   ): Promise<BackedUpDatabase[]> {
-    const { registry, handleOf } = this.#options;
-    const records = [...registry.databases];
+    const { registry, handleOf, hasCopy } = this.#options;
+    const here = () => [...registry.databases].filter(({ identity }) => hasCopy(identity));
+    const records = here();
     const until = performance.now() + limits.backupOpeningMillisMax;
     for (const [done, { identity }] of records.entries()) {
       signal.throwIfAborted();
@@ -307,7 +310,7 @@ export class BackupControl {
         if (!isOfDatabase(error)) throw error;
       }
     }
-    const ends = [...registry.databases].map((record) => {
+    const ends = here().map((record) => {
       const handle = handleOf(record.identity);
       const { state, durableOffset } = handle?.statistics() ?? { state: 'closed' as const };
       return { record, handle, state, offset: Number(durableOffset ?? 0) };

@@ -78,6 +78,7 @@ export class Backups {
       isForeign,
       hold,
       handleOf: (database) => running.find(database)?.handle,
+      hasCopy: (database) => running.hasCopy(database),
       isKept: directory !== undefined,
       nowMillis: () => Number(clock.nowMicros() / 1_000n),
     });

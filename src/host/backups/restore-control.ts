@@ -21,7 +21,8 @@ import {
 } from '../../values/identity-roles.ts';
 import type { HistoryTurn } from '../databases/history-control.ts';
 import type { JobProgress, Jobs } from '../databases/jobs.ts';
-import type { NewDatabase, RunningDatabases } from '../databases/running-databases.ts';
+import type { NewDatabase } from '../databases/new-database.ts';
+import type { RunningDatabases } from '../databases/running-databases.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditLog } from '../registry/audit-log.ts';
 import type { DatabaseFiles } from '../registry/database-files.ts';

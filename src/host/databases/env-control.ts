@@ -45,6 +45,11 @@ export class EnvControl {
     this.#options = options;
   }
 
+  /** How many values are encrypted with a key, by its fingerprint. */
+  countSealedBy(fingerprint: string): number {
+    return this.#options.env.countSealedBy(fingerprint);
+  }
+
   /** What the running program reads, ascending by name. */
   async list(by: HostCaller, database: EnvTarget): Promise<readonly ListedEnv[]> {
     const { access, env } = this.#options;

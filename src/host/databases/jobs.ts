@@ -69,6 +69,12 @@ export class Jobs {
     return this.#seen(by, id).shown();
   }
 
+  /** True if there is one, also for callers who may not see it. */
+  has(id: string): boolean {
+    this.#forget();
+    return this.#jobs.has(id);
+  }
+
   /** Cancels it if it runs; otherwise forgets it. */
   cancel(by: HostCaller, id: string): void {
     const job = this.#seen(by, id);

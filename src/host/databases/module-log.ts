@@ -12,13 +12,22 @@ export interface LogRequest {
   /** Lines from the end of today's log; `undefined` = all of it, or none when following. */
   readonly lines: number | undefined;
   /** Maximum bytes of those lines; absent: any number. */
-  readonly bytesMax?: number;
+  readonly bytesMax?: number | undefined;
   /** True: lines written from now on follow, without gaps or repetitions, until `return()`. */
   readonly follow: boolean;
+  /** True: with the lines of other hosts, where the service is a host of a cluster. */
+  readonly ofAllHosts?: boolean;
 }
 
 /** Chunks of whole JSON lines, each ended by LF. Ending the iteration early frees the follower. */
 export type LogStream = AsyncIterableIterator<string>;
+
+/** A log that is followed. */
+export interface FollowedFrom {
+  /** The last lines before those that follow. */
+  readonly tail: string;
+  readonly stream: LogStream;
+}
 
 /** How much one module may log. */
 export interface LogBounds extends LogFileBounds {
@@ -81,10 +90,24 @@ export class FollowedLog {
       const count = lines ?? Number.MAX_SAFE_INTEGER;
       return streamOf(this.#read((log) => log.pieces(count, { bytesMax })));
     }
+    return this.#follow(this.#tail({ lines, bytesMax }));
+  }
+
+  /** Followed lines, and those before them by themselves. Throws like `read`. */
+  follow(request: Pick<LogRequest, 'lines' | 'bytesMax'>): FollowedFrom {
+    this.#tellDropped();
+    this.#tellFollowers();
+    return { tail: this.#tail(request), stream: this.#follow('') };
+  }
+
+  #tail({ lines, bytesMax }: Pick<LogRequest, 'lines' | 'bytesMax'>): string {
     const { logTailLinesMax, logTailBytesMax } = limits;
     const count = Math.min(lines ?? 0, logTailLinesMax);
     const bounds = { bytesMax: Math.min(bytesMax ?? logTailBytesMax, logTailBytesMax) };
-    const text = this.#read((log) => log.tail(count, bounds));
+    return this.#read((log) => log.tail(count, bounds));
+  }
+
+  #follow(text: string): Follower {
     const follower = new Follower(text, () => this.#followers.delete(follower));
     this.#followers.add(follower);
     return follower;

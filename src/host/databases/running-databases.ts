@@ -17,16 +17,17 @@ import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { Measured } from '../registry/quotas.ts';
 import type { RegisteredDatabase } from '../registry/registry-rows.ts';
 import { noSuchDatabase } from '../registry/resolve-target.ts';
-import type { DatabaseRole } from '../replication/database-role.ts';
+import { untilTaken } from '../replication/engine-state.ts';
 import type { HostCluster } from '../replication/host-cluster.ts';
-import { type MemberState, SeenRole } from '../replication/member-state.ts';
 import type { Placement } from '../seats/placement.ts';
 import type { SeatMode, StampedLine } from '../seats/seat.ts';
 import { noSpaceRefusal } from '../supervision/full-disk.ts';
 import type { RestFacts } from '../supervision/rest.ts';
 import { isSelfActing } from '../supervision/schedule-state.ts';
 import { SupervisedDatabase } from '../supervision/supervised-database.ts';
+import { MemberRoles } from './member-roles.ts';
 import { defaultLogBounds, FollowedLog, type LogBounds } from './module-log.ts';
+import { creationLinesMax, type NewDatabase } from './new-database.ts';
 import { type ClosedDatabase, openAtStart, type StartChoice } from './open-at-start.ts';
 import { SleepMarks } from './sleep-marks.ts';
 import { Sleepers, type SleepFigures } from './sleepers.ts';
@@ -63,25 +64,12 @@ export interface RunningDatabase {
   readonly log: FollowedLog;
 }
 
-/** A database that is being created and is not reachable yet. */
-export interface NewDatabase {
-  readonly identity: DatabaseIdentity;
-  readonly owner: OwnerIdentity;
-  readonly generation: number;
-  readonly handle: SupervisedDatabase;
-  /** Lines of the module's log until there is a log to write them to. */
-  readonly lines: StampedLine[];
-}
-
-/** Lines of a creation that are kept; a module can write more of them than anyone will read. */
-const creationLinesMax = 1_000;
-
 /** The databases of this host that have a directory, a module log and a handle. */
 export class RunningDatabases {
   readonly #options: RunningOptions;
   readonly #logBounds: LogBounds;
   readonly #byIdentity = new Map<DatabaseIdentity, RunningDatabase>();
-  readonly #roles = new Map<DatabaseIdentity, SeenRole>();
+  readonly roles: MemberRoles;
   /** Those that are being made here, which the registry may name already. */
   readonly #inMaking = new Set<DatabaseIdentity>();
   readonly #removals = new Map<DatabaseIdentity, Promise<void>>();
@@ -90,7 +78,8 @@ export class RunningDatabases {
   #firstOpenings: Promise<void> = Promise.resolve();
 
   constructor(options: RunningOptions) {
-    const { cluster, sleepAfterMillis = 0 } = options;
+    const { clock, cluster, sleepAfterMillis = 0 } = options;
+    this.roles = new MemberRoles(() => clock.monotonicMillis(), cluster);
     this.#options = { ...options, sleepAfterMillis: cluster === undefined ? sleepAfterMillis : 0 };
     this.#logBounds = { ...defaultLogBounds, ...options.moduleLogs };
     const { files } = options;
@@ -149,7 +138,9 @@ export class RunningDatabases {
     return {
       used: handle.used,
       setStorage: (limits) => handle.setStorage(limits),
-      open: () => handle.open(),
+      open: () => {
+        if (this.holds(identity)) handle.open();
+      },
     };
   }
 
@@ -181,8 +172,10 @@ export class RunningDatabases {
       const handle = this.#supervise({ identity, owner, generation, mode, lines: append });
       this.#byIdentity.set(identity, { owner, generation, handle, log });
       // What this host lacks comes from the log of the cluster.
-      if (cluster !== undefined) await this.makeLogDirectory(identity, generation);
       const extent = files.logExtent(identity, generation);
+      // A copy that is there stays until it is known that the cluster has all of it.
+      if (extent === undefined && !this.holds(identity)) continue;
+      if (cluster !== undefined) await this.#refound(identity, generation);
       const open = () => handle.started();
       const isNeeded = isCounted(owner) || isSelfActing(schedules.stateOf(identity));
       if (mode === 'closed') closed.push({ log: extent, isNeeded, open });
@@ -216,7 +209,8 @@ export class RunningDatabases {
     { identity, owner, generation }: Pick<RegisteredDatabase, 'identity' | 'owner' | 'generation'>,
     program: ProgramSource,
   ): Promise<NewDatabase> {
-    const { clock } = this.#options;
+    const { clock, cluster } = this.#options;
+    await untilTaken(cluster?.engine);
     await this.makeLogDirectory(identity, generation);
     const mode = { kind: 'create', program, createdMicros: clock.nowMicros() } as const;
     return this.#start({ identity, owner, generation, mode });
@@ -246,7 +240,10 @@ export class RunningDatabases {
     this.#byIdentity.set(identity, { owner, generation, handle, log });
     await before?.handle.close();
     if (directory !== undefined) await files.keepGeneration(identity, generation);
-    handle.open();
+    if (this.holds(identity)) handle.open();
+    else this.roles.drop(identity);
+    if (before !== undefined && !this.holds(identity))
+      await files.removeCopy(identity, before.generation);
   }
 
   /**
@@ -267,29 +264,49 @@ export class RunningDatabases {
       const isHere = running?.generation === database.generation;
       if (isHere) await running.handle.member.renew();
       if (isHere || this.#inMaking.has(identity)) continue;
-      await this.follow(database, await this.makeLogDirectory(identity, database.generation));
+      if (this.holds(identity)) await this.#refound(identity, database.generation);
+      await this.follow(database, this.#options.files.logDirectory(identity, database.generation));
       followed.push(identity);
     }
     return { removed, followed };
   }
 
-  /** This host's part in a database of its cluster. */
-  roleOf(identity: DatabaseIdentity): DatabaseRole {
-    return this.#roles.get(identity)?.role ?? { kind: 'opening' };
+  /**
+   * Removes the folders of databases that the cluster has deleted while this host was down. Rejects
+   * with the first that stays.
+   */
+  async removeStrays(
+    isKnown: (identity: DatabaseIdentity) => boolean,
+  ): Promise<DatabaseIdentity[]> {
+    const { files } = this.#options;
+    const isStray = (identity: DatabaseIdentity) =>
+      !isKnown(identity) && !this.#byIdentity.has(identity) && !this.#inMaking.has(identity);
+    const strays = files.withFolder().filter(isStray);
+    for (const identity of strays) await files.removeDatabase(identity);
+    return strays;
   }
 
-  /** The same, as an operator sees it; `undefined`: it does not run here. */
-  memberState(identity: DatabaseIdentity): MemberState | undefined {
-    const statistics = this.find(identity)?.handle.statistics();
-    return statistics && this.#roles.get(identity)?.state(statistics);
+  /** True if this host has a copy of a database; alone, of all. */
+  hasCopy(identity: DatabaseIdentity): boolean {
+    return !this.isOfCluster || this.find(identity)?.handle.statistics().state !== 'closed';
   }
 
-  #noteRole(identity: DatabaseIdentity, role: DatabaseRole): void {
-    const { clock } = this.#options;
-    const seen = this.#roles.get(identity) ?? new SeenRole(() => clock.monotonicMillis());
-    seen.note(role);
-    this.#roles.set(identity, seen);
-    this.#options.cluster?.onRole(identity, role);
+  /** True if this host shall have a copy of a database; alone, of all. */
+  holds(identity: DatabaseIdentity): boolean {
+    return this.#options.cluster?.holds?.(identity) !== false;
+  }
+
+  /** Ends this host's copy of a database that another one leads, and removes its log. */
+  async letGo(identity: DatabaseIdentity): Promise<boolean> {
+    const running = this.find(identity);
+    let removal: Promise<void> | undefined;
+    // An opening after this finds nothing of it, however long the removal takes.
+    const isGone = await running?.handle.member.letGo(() => {
+      this.roles.drop(identity);
+      removal = this.#options.files.removeCopy(identity, running.generation);
+    });
+    await removal?.catch((error) => this.#complain(identity, `files stay: ${String(error)}`));
+    return isGone === true;
   }
 
   async #start(supervision: Omit<Supervision, 'lines'>): Promise<NewDatabase> {
@@ -370,7 +387,7 @@ export class RunningDatabases {
     if (this.find(identity)?.handle !== handle) return;
     this.#byIdentity.delete(identity);
     log.close();
-    this.#roles.delete(identity);
+    this.roles.drop(identity);
     // Who waits for it is answered like those who come later.
     await handle.close(undefined, noSuchDatabase);
     if (withShared) this.#dropShared(identity, { generation });
@@ -412,6 +429,18 @@ export class RunningDatabases {
       this.#complain(identity, `it was not created: ${text}`);
       throw noSpaceRefusal(text);
     }
+  }
+
+  /** The folder of a copy can be lost while the host runs: all that was in it is fetched again. */
+  async #refound(
+    identity: DatabaseIdentity,
+    generation: number,
+    after?: Promise<void>,
+  ): Promise<void> {
+    await after;
+    if (!this.isOfCluster) return;
+    // What keeps it from being made keeps the log from being opened, which says so.
+    await this.#options.files.makeLogDirectory(identity, generation).catch(() => undefined);
   }
 
   /** A log that cannot be opened is kept in memory: the database matters more. */
@@ -469,7 +498,9 @@ export class RunningDatabases {
         hash: programHash,
         takeSeat: (start, events) => {
           this.#sleepers.opens(identity);
-          return takeSeat({ ...start, after: this.#marks.remove(identity) }, events);
+          const marked = this.#marks.remove(identity);
+          const after = this.isOfCluster ? this.#refound(identity, generation, marked) : marked;
+          return takeSeat({ ...start, after }, events);
         },
         rests: {
           fellAsleep: () => this.#fellAsleep(supervision, handle),
@@ -504,7 +535,12 @@ export class RunningDatabases {
           answered: ledger.followerOf(identity),
           ran: (runs) => ledger.ran(identity, runs),
         }),
-        ...(cluster !== undefined && { role: (role) => this.#noteRole(identity, role) }),
+        ...(cluster !== undefined && {
+          role: (role) => this.roles.note(identity, role, generation),
+          engine: cluster.engine,
+          provesLead: cluster.provesLead?.bind(cluster, identity),
+          leaderLine: cluster.leaderLine,
+        }),
         report: (level, message, more) => {
           const about = { database: identityToHex(identity), ...more };
           report({ level, message: `${nameOf(identity)} ${message}`, about });

@@ -3,12 +3,16 @@ import type { SetId } from '../../database/live/set-id.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate, RowChanges } from '../../live/live-update.ts';
 import type { RowSet } from '../../live/row-set.ts';
+import type { FarPlace } from './far-matches.ts';
 import type { LiveEvent, LiveRequest, LiveSubscribe, SetUpdate } from './live-connection.ts';
 
 /** An event sent at this place, or the request whose answer takes it. */
 type Place =
   | { readonly kind: 'event'; readonly event: LiveEvent; readonly byteCount: number }
-  | { readonly kind: 'promised'; readonly request: LiveRequest };
+  | { readonly kind: 'promised'; readonly request: Promised };
+
+/** The answer to a request, or what a commit turns out to be. */
+type Promised = LiveRequest | FarPlace;
 
 /**
  * The events of one connection, in the order in which the database produced them. The answer to a
@@ -19,13 +23,18 @@ export class EventQueue {
   #ready: LiveEvent[] = [];
   /** Places from the first promise on. */
   #behind: Place[] = [];
-  readonly #promised = new Set<LiveRequest>();
+  readonly #promised = new Set<Promised>();
   #behindBytes = 0;
 
   /** True when more is queued behind a promise than one client is allowed. */
   get isTooLong(): boolean {
     const { socketMessagesOutMax, socketBytesOutMax } = limits;
     return this.#behind.length > socketMessagesOutMax || this.#behindBytes > socketBytesOutMax;
+  }
+
+  /** True when nothing waits behind a promise. */
+  get isWhole(): boolean {
+    return this.#behind.length === 0;
   }
 
   get hasReady(): boolean {
@@ -37,18 +46,28 @@ export class EventQueue {
     else this.#behind.push(this.#place(event));
   }
 
-  promise(request: LiveRequest): void {
+  promise(request: Promised): void {
     this.#promised.add(request);
     this.#behind.push({ kind: 'promised', request });
   }
 
-  isPromised(request: LiveRequest): boolean {
+  isPromised(request: Promised): boolean {
     return this.#promised.has(request);
   }
 
-  /** Puts the answer in its promised place, and releases what waited for it. */
-  keep(request: LiveRequest, event: LiveEvent): void {
-    this.#behind[this.#placeOf(request)] = this.#place(event);
+  /** Puts an event in front of a promised place. */
+  putBefore(request: Promised, event: LiveEvent): void {
+    const at = this.#placeOf(request);
+    if (at === 0) this.#ready.push(event);
+    else this.#behind.splice(at, 0, this.#place(event));
+  }
+
+  /**
+   * Puts the answer in its promised place, or nothing at all, and releases what waited for it.
+   */
+  keep(request: Promised, event: LiveEvent | undefined): void {
+    const at = this.#placeOf(request);
+    this.#behind.splice(at, 1, ...(event === undefined ? [] : [this.#place(event)]));
     this.#promised.delete(request);
     const next = this.#behind.findIndex(({ kind }) => kind === 'promised');
     const ready = this.#behind.splice(0, next < 0 ? this.#behind.length : next);
@@ -98,7 +117,7 @@ export class EventQueue {
     return { kind: 'event', event, byteCount };
   }
 
-  #placeOf(request: LiveRequest): number {
+  #placeOf(request: Promised): number {
     return this.#behind.findIndex(
       (place) => place.kind === 'promised' && place.request === request,
     );
@@ -118,6 +137,7 @@ function isEndOf(setId: SetId, place: Place): boolean {
     case 'connected':
     case 'called':
     case 'subscribed':
+    case 'resumed':
     case 'oneOff':
     case 'procedure':
     case 'updated':
@@ -127,7 +147,7 @@ function isEndOf(setId: SetId, place: Place): boolean {
   }
 }
 
-function isRemoval(setId: SetId, request: LiveRequest): boolean {
+function isRemoval(setId: SetId, request: Promised): boolean {
   return request.kind === 'unsubscribe' && request.setId === setId;
 }
 
@@ -148,6 +168,7 @@ function withoutSet(event: LiveEvent, setId: SetId): LiveEvent | undefined {
     }
     case 'connected':
     case 'subscribed':
+    case 'resumed':
     case 'unsubscribed':
     case 'oneOff':
     case 'procedure':
@@ -170,6 +191,8 @@ function bytesOf(event: LiveEvent): number {
       const queries = 'queries' in event.outcome ? (event.outcome.queries ?? []) : [];
       return queries.reduce((sum, { fragments }) => sum + bytesOfRows(fragments), 0);
     }
+    case 'resumed':
+      return event.missed.reduce((sum, one) => sum + bytesOf(one), 0);
     case 'oneOff':
       return 'rows' in event.outcome ? event.outcome.rows.data.length : 0;
     case 'procedure':

@@ -9,12 +9,17 @@ import type {
   ProcedureOutcome,
   ProcedureRequest,
   RefusalBody,
+  ResumeOutcome,
+  ResumeRequest,
   SubscribeOutcome,
   SubscribeRequest,
   UnsubscribeOutcome,
   UnsubscribeRequest,
 } from '../../database/outcome.ts';
+import type { Staying } from '../../database/turn.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
+import type { CommitOffset } from '../../store/commit-offset.ts';
+import type { FarSurroundings } from './far-surroundings.ts';
 
 /**
  * A long-lived connection, as a door sees it. Requests are sent without waiting; the sink receives
@@ -46,14 +51,33 @@ export interface LiveConnection {
 export interface LiveOptions extends OpenConnection {
   /** True: nothing is sent before it is durable. */
   readonly confirmed: boolean;
+  /** Present: it reads this host's copy, and its calls go to the host that leads. */
+  readonly far?: FarSurroundings;
+  /** Set for a client that is connected with another host, and watches nothing here. */
+  readonly attached?: AttachedOptions | undefined;
+}
+
+export interface AttachedOptions {
+  /** See `ConnectRequest`. */
+  readonly stays: Staying | undefined;
+  /** Called when it was closed and is out of the client table; not if its actor ends before. */
+  readonly left: () => void;
 }
 
 /** Receives the events of a connection; nothing that it throws is caught. */
 export interface LiveSink {
-  /** Receives what one database turn produced for this connection, in order; never empty. */
-  deliver(events: readonly LiveEvent[]): void;
-  /** The connection ended without being closed; nothing follows. */
-  ended(reason: LiveEnd): void;
+  /**
+   * Receives what one database turn produced for this connection, in order; never empty.
+   * `position`: with these events it has all that concerns it up to that commit.
+   */
+  deliver(events: readonly LiveEvent[], position: CommitOffset | undefined): void;
+  /**
+   * The connection ended without being closed; nothing follows. `undone`: requests without an
+   * answer of which nothing was done, in the order in which they were sent.
+   */
+  ended(reason: LiveEnd, undone: readonly LiveRequest[]): void;
+  /** The same, where the host that leads has ended it; absent: as for `database`. */
+  closed?(code: number, reason: string): void;
   /**
    * How long the oldest delivered event has waited for the client, in milliseconds; 0: nothing
    * waits. Absent: everything is taken at once.
@@ -71,7 +95,13 @@ export type LiveEnd = 'refused' | 'database' | 'schema' | 'slow';
  * A request of a door, which gets the same object back with the answer: what the database is asked,
  * and what the client adds for itself.
  */
-export type LiveRequest = LiveCall | LiveSubscribe | LiveUnsubscribe | LiveOneOff | LiveProcedure;
+export type LiveRequest =
+  | LiveCall
+  | LiveSubscribe
+  | LiveResume
+  | LiveUnsubscribe
+  | LiveOneOff
+  | LiveProcedure;
 
 export interface LiveCall extends Pick<CallRequest, 'reducer' | 'args' | 'schemaVersion'> {
   readonly kind: 'call';
@@ -83,6 +113,11 @@ export interface LiveCall extends Pick<CallRequest, 'reducer' | 'args' | 'schema
 
 export interface LiveSubscribe extends SubscribeRequest {
   readonly kind: 'subscribe';
+  readonly requestId: number;
+}
+
+export interface LiveResume extends Omit<ResumeRequest, 'confirmed'> {
+  readonly kind: 'resume';
   readonly requestId: number;
 }
 
@@ -112,6 +147,7 @@ export type LiveEvent =
       readonly request: LiveSubscribe;
       readonly outcome: SubscribeOutcome;
     }
+  | ResumedEvent
   | {
       readonly kind: 'unsubscribed';
       readonly request: LiveUnsubscribe;
@@ -129,6 +165,14 @@ export type LiveEvent =
   | UpdatedEvent
   /** The set is gone: one of its queries could not be evaluated. */
   | { readonly kind: 'setFailed'; readonly setId: SetId; readonly error: string };
+
+/** `missed`: what the client gets now, before anything that happens from here on. */
+export interface ResumedEvent {
+  readonly kind: 'resumed';
+  readonly request: LiveResume;
+  readonly outcome: ResumeOutcome;
+  readonly missed: readonly UpdatedEvent[];
+}
 
 export interface CalledEvent {
   readonly kind: 'called';
@@ -148,6 +192,7 @@ export interface UpdatedEvent {
   readonly kind: 'updated';
   /** `requestId` of the call that made it, or 0. */
   readonly requestId: number;
+  readonly offset: CommitOffset;
   /** The sets that changed, by ascending id; never empty. */
   readonly sets: readonly SetUpdate[];
 }

@@ -1,41 +1,34 @@
 import { assert, unreachable } from '../../assert.ts';
 import type { DatabaseDescription } from '../../database/description.ts';
 import type { SetId } from '../../database/live/set-id.ts';
-import type { RefusalBody, RequestConnection, SubscribeOutcome } from '../../database/outcome.ts';
+import type {
+  RefusalBody,
+  RequestConnection,
+  ResumeOutcome,
+  SubscribeOutcome,
+} from '../../database/outcome.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
+import type { CommitOffset } from '../../store/commit-offset.ts';
+import type { AttachedEnd } from '../replication/leader-line.ts';
+import { type Change, CollectedChanges } from './collected-changes.ts';
 import { EventQueue } from './event-queue.ts';
+import { FarCalls, type FarEvents } from './far-calls.ts';
+import { isOfDoor, isOfLeader, sendableCount } from './far-order.ts';
+import type { FeedOwner, FeedRequest, TakenEvents } from './feed-owner.ts';
 import type {
   LiveConnection,
   LiveEnd,
   LiveEvent,
   LiveOptions,
   LiveRequest,
+  LiveResume,
   LiveSink,
   LiveSubscribe,
   SetUpdate,
+  UpdatedEvent,
 } from './live-connection.ts';
-
-/** A request of a feed to the database: one of the door's, its beginning or its end. */
-export type FeedRequest =
-  | { readonly kind: 'connect' }
-  | { readonly kind: 'disconnect' }
-  | LiveRequest;
-
-/** Where a feed registers what it has; `live-feeds.ts` is the one implementation. */
-export interface FeedOwner {
-  /** The feed has requests to submit. */
-  hasRequests(feed: LiveFeed): void;
-  /** The feed has events that `deliver` will take. */
-  hasEvents(feed: LiveFeed): void;
-  /** The feed has ended before an actor learned of it. */
-  forget(feed: LiveFeed): void;
-  /** The running database. */
-  describe(): DatabaseDescription | undefined;
-  watch(feed: LiveFeed, setId: SetId, queries: readonly number[]): void;
-  unwatch(feed: LiveFeed, setId: SetId, queries: readonly number[]): void;
-}
 
 type State =
   /** No actor has been asked to admit it. */
@@ -71,24 +64,35 @@ type State =
 export class LiveFeed implements LiveConnection {
   readonly options: LiveOptions;
   readonly #sink: LiveSink;
-  readonly #owner: FeedOwner;
+  readonly #owner: FeedOwner<LiveFeed>;
   #state: State = { kind: 'waiting' };
   #requests: FeedRequest[] = [{ kind: 'connect' }];
   readonly #queue = new EventQueue();
-  #changes: Change[] = [];
+  readonly #changes = new CollectedChanges();
   /** Requests of the door that the database has. */
   #submitted = 0;
+  /** Of those, which the database has not done, and will not. */
+  #undone: LiveRequest[] = [];
   /** Query sets that the database has, and the numbers of their queries. */
   readonly #sets = new Map<SetId, readonly number[]>();
   /** Its connection, as its calls name it. */
   readonly #connection: RequestConnection;
+  /** Its calls, while another host leads. */
+  #far: FarCalls | undefined;
+  #isFar: boolean;
+  /** Whether the leader has let it in, and the copy of this host knows of it. */
+  #isLetIn = false;
+  #isKnown = false;
+  /** Requests that the copy of this host has, and has not begun to answer. */
+  #copyOpen = 0;
   /** Events that wait to become durable. */
   heldCount = 0;
 
-  constructor(options: LiveOptions, sink: LiveSink, owner: FeedOwner) {
+  constructor(options: LiveOptions, sink: LiveSink, owner: FeedOwner<LiveFeed>) {
     assert(options.connectionId !== 0n, 'the id 0 stands for no connection');
     this.options = options;
     this.#connection = { kind: 'open', id: options.connectionId };
+    this.#isFar = options.far !== undefined;
     this.#sink = sink;
     this.#owner = owner;
   }
@@ -169,13 +173,55 @@ export class LiveFeed implements LiveConnection {
     return taken;
   }
 
+  /** Whether the copy of this host has it. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  /** Its calls, which the host that leads answers; `undefined`: this host does. */
+  get far(): FarCalls | undefined {
+    return this.#far;
+  }
+
+  /** Sends what is the leader's to that host; false: the database here gets it, or gets it, too. */
+  sendFar(request: FeedRequest): boolean {
+    const { far } = this.options;
+    if (!this.#isFar || far === undefined) return false;
+    switch (request.kind) {
+      case 'connect':
+        this.#far = new FarCalls(far, this.#farEvents());
+        return false;
+      case 'call':
+      case 'procedure':
+        this.#far?.send(request);
+        return true;
+      case 'disconnect':
+        this.#leaveFar();
+        return true;
+      default:
+        this.#copyOpen += 1;
+        return false;
+    }
+  }
+
+  /** This host leads now: what comes is for its actor, in the order in which it was sent. */
+  comeHome(): void {
+    if (!this.#isFar) return;
+    const unsent = this.#far?.release() ?? [];
+    this.#isFar = false;
+    this.#far = undefined;
+    this.#submitted -= unsent.length;
+    this.#requests.unshift(...unsent);
+    if (this.#requests.length > 0) this.#owner.hasRequests(this);
+  }
+
   /** The request as the database takes it. */
   databaseRequest(request: FeedRequest): DatabaseRequest {
     const { options } = this;
     const { caller, connectionId, confirmed } = options;
     switch (request.kind) {
       case 'connect':
-        return { kind: 'connect', caller, connectionId };
+        return { kind: 'connect', caller, connectionId, stays: options.attached?.stays };
       case 'disconnect':
         return { kind: 'disconnect', connectionId };
       case 'call': {
@@ -192,6 +238,8 @@ export class LiveFeed implements LiveConnection {
       }
       case 'subscribe':
         return { kind: 'subscribe', connection: options, subscribe: request };
+      case 'resume':
+        return { kind: 'resume', connection: options, resume: { ...request, confirmed } };
       case 'unsubscribe':
         return { kind: 'unsubscribe', connectionId, unsubscribe: request };
       case 'oneOff':
@@ -214,17 +262,35 @@ export class LiveFeed implements LiveConnection {
   /** How many requests the database can take; a feed that has ended will not send more. */
   get #room(): number {
     if (this.hasEnded) return Number.POSITIVE_INFINITY;
-    return limits.feedShareMax - this.#submitted;
+    const room = limits.feedShareMax - this.#submitted;
+    return this.#isFar ? Math.min(room, this.#farRoom) : room;
+  }
+
+  get #farRoom(): number {
+    const [next] = this.#requests;
+    if (next === undefined) return limits.feedShareMax;
+    if (next.kind === 'connect') return 1;
+    const open = { ofLeader: this.#far?.openCalls ?? 0, ofCopy: this.#copyOpen };
+    return this.isOpen ? sendableCount(this.#requests, open) : 0;
+  }
+
+  /** Notes that its actor has ended, and has not done this. */
+  leftUndone(request: FeedRequest): void {
+    if (!this.hasEnded && isOfDoor(request)) this.#undone.push(request);
   }
 
   answered(request: FeedRequest, reply: DatabaseReply, timestampMicros: bigint): void {
-    if (this.#hearsNothing) return;
+    if (request.kind === 'disconnect') this.options.attached?.left();
+    if (this.#hearsNothing) {
+      if (this.#isFar && this.hasEnded && request.kind === 'connect') this.#knownLate(reply);
+      return;
+    }
     if (request.kind === 'connect') {
       this.#connected(reply);
       return;
     }
     if (request.kind === 'disconnect') return;
-    this.#settle();
+    this.#settle(request);
     if (reply.kind === 'outdated') {
       this.endAfterEvents('schema');
       return;
@@ -240,43 +306,45 @@ export class LiveFeed implements LiveConnection {
     if (request.kind === 'subscribe') this.#addSet(request.setId, queries);
     if (request.kind === 'unsubscribe') this.dropSet(request.setId);
     this.#queue.promise(request);
+    if (!this.#isFar) return;
+    this.#copyOpen -= 1;
+    if (this.hasMore) this.#owner.hasRequests(this);
   }
 
   /** Answers a request of which nothing ran. */
   refused(request: FeedRequest, body: RefusalBody): void {
+    if (this.#state.kind === 'ending') this.leftUndone(request);
     if (this.#hearsNothing || request.kind === 'disconnect') return;
     if (request.kind === 'connect') {
       this.endAfterEvents('database');
       return;
     }
-    this.#settle();
+    this.#settle(request);
     this.#push({ kind: 'refused', request, body });
+  }
+
+  /**
+   * The copy of this host had a request, and takes none any more. False: the feed has ended, or the
+   * rest of an answer will never come.
+   */
+  canAskAgain(request: FeedRequest): boolean {
+    const isHalf = isOfDoor(request) ? this.#queue.isPromised(request) : request.kind === 'connect';
+    return !this.#hearsNothing && !isHalf;
   }
 
   /** Remembers what a commit changed for one of its sets. Returns true for the first one. */
   collect(setId: SetId, update: LiveUpdate): boolean {
-    this.#changes.push({ setId, update });
-    return this.#changes.length === 1;
+    return this.#changes.add(setId, update);
   }
 
   /** The only change collected; `undefined` when there are more. */
   get onlyChange(): Change | undefined {
-    return this.#changes.length === 1 ? this.#changes[0] : undefined;
+    return this.#changes.only;
   }
 
   /** Takes the collected changes, by set and table. */
   takeChanges(): readonly SetUpdate[] {
-    const changes = this.#changes;
-    if (changes.length === 0) return noSets;
-    this.#changes = [];
-    if (changes.length > 1) changes.sort(byPlace);
-    const sets: { setId: SetId; updates: LiveUpdate[] }[] = [];
-    for (const { setId, update } of changes) {
-      const last = sets.at(-1);
-      if (last?.setId === setId) last.updates.push(update);
-      else sets.push({ setId, updates: [update] });
-    }
-    return sets;
+    return this.#changes.take();
   }
 
   /** Adds a commit of another, or its effect on a set. */
@@ -302,13 +370,14 @@ export class LiveFeed implements LiveConnection {
   }
 
   /** Takes the events to deliver, in order, and then the end. */
-  takeEvents(): { readonly events: readonly LiveEvent[]; readonly end: LiveEnd | undefined } {
+  takeEvents(): TakenEvents {
     const state = this.#state;
-    return { events: this.#queue.take(), end: state.kind === 'ending' ? state.reason : undefined };
+    const end = state.kind === 'ending' ? state.reason : undefined;
+    return { events: this.#queue.take(), end, isAll: this.#queue.isWhole };
   }
 
-  deliver(events: readonly LiveEvent[]): void {
-    if (!this.hasEnded && events.length > 0) this.#sink.deliver(events);
+  deliver(events: readonly LiveEvent[], position?: CommitOffset): void {
+    if (!this.hasEnded && events.length > 0) this.#sink.deliver(events, position);
   }
 
   /**
@@ -323,9 +392,24 @@ export class LiveFeed implements LiveConnection {
   /** Ends without being closed. The database knows, or is gone, unless `mustLeave`. */
   endNow(reason: LiveEnd, mustLeave = false): void {
     if (this.hasEnded) return;
-    if (mustLeave) this.close();
-    else this.#finish();
-    this.#sink.ended(reason);
+    const undone = [...this.#undone, ...this.#requests.filter(isOfDoor)];
+    this.#leave(mustLeave);
+    this.#sink.ended(reason, undone);
+  }
+
+  #leave(mustLeave: boolean): void {
+    if (!this.#isFar) {
+      if (mustLeave) this.close();
+      else this.#finish();
+      return;
+    }
+    this.#finish();
+    this.#leaveFar();
+  }
+
+  #leaveFar(): void {
+    if (this.#owner.left(this)) this.#far?.release();
+    else this.#far?.close();
   }
 
   /** True when it has ended, or the end is its next event. */
@@ -333,10 +417,48 @@ export class LiveFeed implements LiveConnection {
     return this.#state.kind === 'ending' || this.#state.kind === 'ended';
   }
 
+  #farEvents(): FarEvents {
+    const add = (event: LiveEvent, push: () => void): void => {
+      if (this.#hearsNothing) return;
+      if ('request' in event) this.#settle(event.request);
+      push();
+      this.#owner.hasRequests(this);
+    };
+    return {
+      letIn: () => {
+        this.#isLetIn = true;
+        this.#open();
+      },
+      add: (event) => add(event, () => this.#push(event)),
+      addBefore: (place, event) =>
+        add(event, () => this.#change((queue) => queue.putBefore(place, event))),
+      keepPlace: (place) => this.#queue.promise(place),
+      fillPlace: (place, event) => {
+        const fill = (): void => this.#change((queue) => queue.keep(place, event));
+        if (event === undefined) fill();
+        else add(event, fill);
+      },
+      ended: (end) => this.#farEnded(end),
+      goOn: () => this.#owner.hasRequests(this),
+    };
+  }
+
+  #farEnded(end: AttachedEnd): void {
+    if (end.kind === 'live') this.endAfterEvents(end.reason);
+    else if (end.kind === 'closed' && this.#sink.closed !== undefined && !this.hasEnded) {
+      this.#leave(true);
+      this.#sink.closed(end.code, end.reason);
+    } else this.endAfterEvents('database');
+    this.#owner.hasRequests(this);
+  }
+
   /** Notes that the database has one of its requests fewer. */
-  #settle(): void {
+  #settle(request: LiveRequest): void {
     const hadShare = this.#room === 0;
     this.#submitted -= 1;
+    if (this.#isFar && !isOfLeader(request) && !this.#queue.isPromised(request)) {
+      this.#copyOpen -= 1;
+    }
     if (hadShare && this.#requests.length > 0) this.#owner.hasRequests(this);
   }
 
@@ -348,8 +470,22 @@ export class LiveFeed implements LiveConnection {
       this.endAfterEvents('refused');
       return;
     }
+    this.#isKnown = true;
+    this.#open();
+  }
+
+  /** It has ended before the copy of this host knew of it. */
+  #knownLate(reply: DatabaseReply): void {
+    this.#isKnown = reply.kind === 'connected' && reply.refusal === undefined;
+    this.#owner.left(this);
+  }
+
+  #open(): void {
+    const isLetIn = !this.#isFar || (this.#isLetIn && this.#isKnown);
+    if (!isLetIn || this.#state.kind !== 'connecting') return;
     this.#state = { kind: 'open' };
     this.#push({ kind: 'connected' });
+    if (this.#isFar) this.#owner.hasRequests(this);
   }
 
   #push(event: LiveEvent): void {
@@ -360,8 +496,13 @@ export class LiveFeed implements LiveConnection {
   }
 
   #keep(request: LiveRequest, event: LiveEvent): void {
+    this.#change((queue) => queue.keep(request, event));
+  }
+
+  /** Something else than a new last event. */
+  #change(work: (queue: EventQueue) => void): void {
     const hadReady = this.#queue.hasReady;
-    this.#queue.keep(request, event);
+    work(this.#queue);
     if (!hadReady && this.#queue.hasReady) this.#owner.hasEvents(this);
   }
 
@@ -382,6 +523,9 @@ export class LiveFeed implements LiveConnection {
         assert(reply.kind === 'subscribed', unfit);
         this.#subscribed(request, reply.outcome);
         return { kind: 'subscribed', request, outcome: reply.outcome };
+      case 'resume':
+        assert(reply.kind === 'resumed', unfit);
+        return this.#resumed(request, reply.outcome);
       case 'unsubscribe':
         assert(reply.kind === 'unsubscribed', unfit);
         if (!this.#queue.isPromised(request)) this.dropSet(request.setId);
@@ -395,6 +539,26 @@ export class LiveFeed implements LiveConnection {
       default:
         return unreachable(request);
     }
+  }
+
+  /** Notes which sets there are again, and sorts what they have missed by set. */
+  #resumed(request: LiveResume, outcome: ResumeOutcome): LiveEvent {
+    const setsOf = new Map<number, SetId[]>();
+    for (const { setId, queries } of outcome.sets) {
+      this.#addSet(setId, queries);
+      for (const query of new Set(queries)) {
+        const sets = setsOf.get(query);
+        if (sets === undefined) setsOf.set(query, [setId]);
+        else sets.push(setId);
+      }
+    }
+    const missed = outcome.missed.map(({ offset, updates }): UpdatedEvent => {
+      for (const update of updates) {
+        for (const setId of setsOf.get(update.query) ?? []) this.collect(setId, update);
+      }
+      return { kind: 'updated', requestId: 0, offset, sets: this.takeChanges() };
+    });
+    return { kind: 'resumed', request, outcome, missed };
   }
 
   /** Notes which set there is now, or that a promised one will not be. */
@@ -419,25 +583,11 @@ export class LiveFeed implements LiveConnection {
   #finish(): void {
     this.#state = { kind: 'ended', description: this.#lastDescription };
     this.#requests = [];
+    this.#undone = [];
     this.#queue.clear();
-    this.#changes = [];
+    this.#changes.take();
     for (const setId of [...this.#sets.keys()]) this.dropSet(setId);
   }
 }
 
 const unfit = 'a request is answered by its own kind of reply, or refused';
-
-const noSets: readonly SetUpdate[] = [];
-
-/** The changes of a commit for one query of one set. */
-export interface Change {
-  readonly setId: SetId;
-  readonly update: LiveUpdate;
-}
-
-function byPlace(one: Change, other: Change): number {
-  if (one.setId !== other.setId) return one.setId - other.setId;
-  const { table, query } = one.update;
-  if (table !== other.update.table) return table < other.update.table ? -1 : 1;
-  return query - other.update.query;
-}

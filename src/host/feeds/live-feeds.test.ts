@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LiveCommit } from '../../database/live/live-commit.ts';
 import { querySetId } from '../../database/live/set-id.ts';
-import type { SubscribeOutcome } from '../../database/outcome.ts';
+import { Refusal, type SubscribeOutcome } from '../../database/outcome.ts';
 import { writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
@@ -12,8 +12,10 @@ import { commitOffset } from '../../store/commit-offset.ts';
 import { TestClock } from '../../testing/test-clock.ts';
 import { connectionNumber } from '../../values/connection-number.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
-import type { LiveEnd, LiveEvent, LiveSubscribe } from './live-connection.ts';
-import type { FeedRequest, LiveFeed } from './live-feed.ts';
+import type { SeatEnd } from '../seats/seat.ts';
+import type { FeedRequest } from './feed-owner.ts';
+import type { LiveCall, LiveEnd, LiveEvent, LiveSubscribe } from './live-connection.ts';
+import type { LiveFeed } from './live-feed.ts';
 import { LiveFeeds } from './live-feeds.ts';
 import { Outbox } from './outbox.ts';
 import { type FeedPending, PendingRequests } from './pending-requests.ts';
@@ -377,5 +379,69 @@ describe('feeds', () => {
       expect(fill(lab, 100)).toEqual([two.feed, one.feed]);
       expect(fill(lab, 100)).toEqual([]);
     });
+  });
+});
+
+describe('a connection that ends with its actor', () => {
+  const call = (requestId: number): LiveCall => {
+    const args = new Uint8Array(0);
+    const asked = { requestId, reducer: 'r', args, schemaVersion: undefined };
+    return { kind: 'call', ...asked, isCaller: true };
+  };
+
+  /** The numbers of what was left undone by an actor that ended while it had some requests. */
+  function undoneAfter(end: Partial<SeatEnd>, sent: number, submitted: number): number[] {
+    const lab = new Lab();
+    const undone: number[] = [];
+    const feed = lab.feeds.open(
+      { caller, connectionId: connectionNumber(77n), confirmed: true },
+      {
+        deliver: () => undefined,
+        ended: (_, left) => undone.push(...left.map(({ requestId }) => requestId)),
+      },
+    );
+    for (const request of lab.requests(feed)) {
+      feed.answered(request, { kind: 'connected', refusal: undefined }, 0n);
+    }
+    for (let at = 1; at <= submitted; at++) feed.send(call(at));
+    lab.feeds.submit();
+    const tickets = lab.pending.submit().map(({ ticket }) => ticket);
+    for (let at = submitted + 1; at <= sent; at++) feed.send(call(at));
+    const [, second] = tickets;
+    lab.pending.actorEnded({
+      ...{ cause: 'deposed', message: '', running: undefined },
+      reached: (ticket) => second !== undefined && ticket <= second,
+      ...end,
+    });
+    lab.feeds.endBegun('database');
+    return undone;
+  }
+
+  it('[replication 12.6] says what was not done: all behind what was written', () => {
+    expect(undoneAfter({}, 5, 4)).toEqual([3, 4, 5]);
+  });
+
+  it('[replication 12.6] has had done what was begun, where it was handed over', () => {
+    const handed = { term: 2, to: {}, at: {} } as NonNullable<SeatEnd['handed']>;
+    expect(undoneAfter({ handed }, 4, 3)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('[replication 12.6] leaves nothing of a request behind one that it was not let in for', () => {
+    const lab = new Lab();
+    const undone: number[] = [];
+    const feed = lab.feeds.open(
+      { caller, connectionId: connectionNumber(78n), confirmed: true },
+      {
+        deliver: () => undefined,
+        ended: (_, left) => undone.push(...left.map(({ requestId }) => requestId)),
+      },
+    );
+    feed.send(call(1));
+    lab.feeds.submit();
+    feed.send(call(2));
+    const body = { code: 'database.notLeader', message: 'no' } as const;
+    lab.pending.rejectAll(new Refusal(body));
+    lab.feeds.endAll('database');
+    expect(undone).toEqual([1, 2]);
   });
 });

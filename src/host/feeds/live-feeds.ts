@@ -1,11 +1,14 @@
 import type { LiveCommit } from '../../database/live/live-commit.ts';
+import type { OwnCommit } from '../../database/live/own-commit.ts';
 import type { SetId } from '../../database/live/set-id.ts';
 import type { TurnReport } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate, RowChanges } from '../../live/live-update.ts';
+import type { CommitOffset } from '../../store/commit-offset.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
-import type { LiveEnd, LiveEvent, LiveOptions, LiveSink, UpdatedEvent } from './live-connection.ts';
-import { type FeedOwner, LiveFeed } from './live-feed.ts';
+import type { FeedOwner, TakenEvents } from './feed-owner.ts';
+import type { LiveEnd, LiveOptions, LiveSink, UpdatedEvent } from './live-connection.ts';
+import { LiveFeed } from './live-feed.ts';
 import type { Outbox } from './outbox.ts';
 import type { PendingRequests } from './pending-requests.ts';
 
@@ -15,6 +18,8 @@ interface CommitCaller {
   readonly requestId: number;
   /** False: it receives the changes like everyone else. */
   readonly isCaller: boolean;
+  /** Of one that reads this host's copy. */
+  readonly own?: OwnCommit;
 }
 
 /** One set of one connection that watches a query. */
@@ -31,7 +36,12 @@ export interface LiveFeedsOptions {
   /** Called when feeds have requests, or events that no turn brought: `submit` is due. */
   readonly wake: () => void;
   /** The running database. */
-  readonly describe: FeedOwner['describe'];
+  readonly describe: FeedOwner<LiveFeed>['describe'];
+  /**
+   * Whether connections read this host's copy, or this host leads next and goes on with them;
+   * absent: another host never leads.
+   */
+  readonly copy?: () => 'reads' | 'leads' | 'none';
 }
 
 /** Requests that one connection submits before others have their turn. */
@@ -52,10 +62,16 @@ export class LiveFeeds {
   readonly #subscribers = new Map<number, Set<Subscriber>>();
   /** Feeds with requests, in the order of their turns. */
   readonly #waiting = new Set<LiveFeed>();
+  /** Those that have read its copy, and left before its actor, which has them, has begun. */
+  #leftEarly: LiveFeed[] = [];
+  /** Those that read this host's copy. */
+  readonly #far = new Map<ConnectionNumber, LiveFeed>();
   #eventful: LiveFeed[] = [];
+  /** The current commit, if a connection that reads this host's copy has asked for it. */
+  #ofFar: OwnCommit | undefined;
   /** Feeds with changes of the current commit. */
   #affected: LiveFeed[] = [];
-  readonly #owner: FeedOwner;
+  readonly #owner: FeedOwner<LiveFeed>;
   readonly #subscribersOf = new Map<LiveFeed, Map<SetId, Subscriber>>();
 
   constructor(options: LiveFeedsOptions) {
@@ -68,6 +84,15 @@ export class LiveFeeds {
       },
       hasEvents: (feed) => {
         this.#eventful.push(feed);
+      },
+      left: (feed) => {
+        this.#forgetFar(feed);
+        const copy = options.copy?.() ?? 'none';
+        if (copy === 'leads') this.#leftEarly.push(feed);
+        if (copy !== 'reads' || !feed.isKnown) return copy === 'leads';
+        options.pending.addOf(feed, { kind: 'disconnect' });
+        options.wake();
+        return false;
       },
       forget: (feed) => {
         this.#waiting.delete(feed);
@@ -98,6 +123,8 @@ export class LiveFeeds {
   open(options: LiveOptions, sink: LiveSink): LiveFeed {
     const feed = new LiveFeed(options, sink, this.#owner);
     this.#feeds.add(feed);
+    const isFar = options.far !== undefined && !this.#far.has(options.connectionId);
+    if (isFar) this.#far.set(options.connectionId, feed);
     this.#owner.hasRequests(feed);
     return feed;
   }
@@ -112,7 +139,7 @@ export class LiveFeeds {
       const room = limits.feedQueueMax - pending.size;
       if (room <= 0) return;
       for (const request of feed.take(Math.min(room, requestsInTurnMax))) {
-        pending.addOf(feed, request);
+        if (!feed.sendFar(request)) pending.addOf(feed, request);
       }
       wake();
       // It goes to the end of the queue; its turn comes in this loop or when there is room again.
@@ -120,6 +147,39 @@ export class LiveFeeds {
       if (feed.hasMore) this.#waiting.add(feed);
       else if (feed.hasEnded) this.#feeds.delete(feed);
     }
+  }
+
+  /** Distributes what the copy of this host shows now, in the order of the commits. */
+  follow({ commits, own = [] }: Pick<TurnReport, 'commits' | 'own'>): void {
+    let next = 0;
+    for (const commit of commits) {
+      for (let one = own[next]; one !== undefined && one.offset <= commit.offset; one = own[next]) {
+        next += 1;
+        if (one.offset === commit.offset) this.#ofFar = one;
+        else this.#far.get(one.connectionId)?.far?.committed(one, []);
+      }
+      this.commit(commit);
+      const unseen = this.#ofFar;
+      this.#ofFar = undefined;
+      if (unseen !== undefined) this.#far.get(unseen.connectionId)?.far?.committed(unseen, []);
+    }
+    for (const one of own.slice(next)) this.#far.get(one.connectionId)?.far?.committed(one, []);
+    for (const { far } of this.#far.values()) if (far?.isWaiting === true) far.reached();
+    this.submit();
+  }
+
+  /** This host leads now: connections that have read its copy go on with the actor. */
+  comeHome(): void {
+    for (const feed of this.#far.values()) feed.comeHome();
+    this.#far.clear();
+    for (const feed of this.#leftEarly.splice(0)) {
+      this.#options.pending.addOf(feed, { kind: 'disconnect' });
+    }
+  }
+
+  /** Ends those that are not let in yet; nobody knows whether they will be. */
+  endUnadmitted(): void {
+    for (const feed of this.#far.values()) if (!feed.isOpen) this.#end(feed, 'database');
   }
 
   /** Distributes a commit to the subscribers of what it changed. */
@@ -137,7 +197,7 @@ export class LiveFeeds {
         if (feed.collect(setId, update)) this.#affected.push(feed);
       }
     }
-    if (this.#affected.length > 0) this.#pushUpdates(this.#callerOf(commit));
+    if (this.#affected.length > 0) this.#pushUpdates(commit.offset, this.#callerOf(commit));
   }
 
   /**
@@ -145,7 +205,7 @@ export class LiveFeeds {
    * all connections that wait for that. Calls `left` then; at once, when nothing waits.
    */
   deliver({ write, offset }: Pick<TurnReport, 'write' | 'offset'>, left: () => void): void {
-    const held = this.#deliverNow();
+    const held = this.#deliverNow(offset);
     if (held.length === 0) {
       // No one receives the answers any more, or they wait behind another one.
       left();
@@ -153,9 +213,9 @@ export class LiveFeeds {
     }
     const release = (): void => {
       left();
-      for (const { feed, events, end } of held) {
-        feed.heldCount -= events.length;
-        send(feed, events, end);
+      for (const { feed, taken } of held) {
+        feed.heldCount -= taken.events.length;
+        send(feed, taken, offset);
       }
     };
     const fail = (): void => {
@@ -165,15 +225,15 @@ export class LiveFeeds {
   }
 
   /** Delivers the events that need not be durable, and returns the others. */
-  #deliverNow(): readonly Held[] {
+  #deliverNow(offset: CommitOffset): readonly Held[] {
     const eventful = this.#eventful;
     this.#eventful = [];
     const held: Held[] = [];
     for (const feed of eventful) {
-      const { events, end } = feed.takeEvents();
-      if (!feed.options.confirmed) send(feed, events, end);
-      else hold(held, feed, events, end);
-      if (end !== undefined) this.#feeds.delete(feed);
+      const taken = feed.takeEvents();
+      if (!feed.options.confirmed) send(feed, taken, offset);
+      else hold(held, feed, taken);
+      if (taken.end !== undefined) this.#feeds.delete(feed);
     }
     return held;
   }
@@ -196,35 +256,53 @@ export class LiveFeeds {
 
   /** Ends every connection at once. */
   endAll(reason: LiveEnd): void {
+    this.#leftEarly = [];
     for (const feed of this.#feeds) this.#end(feed, reason);
     this.#waiting.clear();
   }
 
   #end(feed: LiveFeed, reason: LiveEnd): void {
     this.#feeds.delete(feed);
-    const { events, end } = feed.takeEvents();
-    send(feed, events, end ?? reason);
+    this.#forgetFar(feed);
+    const { events, end = reason } = feed.takeEvents();
+    send(feed, { events, end, isAll: false });
+  }
+
+  /** Another one may have its id by now. */
+  #forgetFar(feed: LiveFeed): void {
+    const { connectionId } = feed.options;
+    if (this.#far.get(connectionId) === feed) this.#far.delete(connectionId);
   }
 
   #callerOf({ caller }: LiveCommit): CommitCaller | undefined {
+    const own = this.#ofFar;
+    const feed = own && this.#far.get(own.connectionId);
+    if (own !== undefined && feed?.far !== undefined) {
+      return { feed, requestId: feed.far.requestIdOf(own), isCaller: true, own };
+    }
     const pending = caller === undefined ? undefined : this.#options.pending.find(caller);
     if (pending?.kind !== 'feed' || pending.asked.kind !== 'call') return undefined;
     const { requestId, isCaller } = pending.asked;
     return { feed: pending.feed, requestId, isCaller };
   }
 
-  #pushUpdates(caller: CommitCaller | undefined): void {
+  #pushUpdates(offset: CommitOffset, caller: CommitCaller | undefined): void {
     const affected = this.#affected;
     this.#affected = [];
     const requestId = caller?.requestId ?? 0;
-    const shared = affected.length > 1 ? new SharedEvents(requestId) : undefined;
+    const shared = affected.length > 1 ? new SharedEvents(requestId, offset) : undefined;
     for (const feed of affected) {
+      if (feed === caller?.feed && caller.own !== undefined) {
+        this.#ofFar = undefined;
+        feed.far?.committed(caller.own, feed.takeChanges());
+        continue;
+      }
       // Stays collected for the outcome of the call, which comes next.
       if (feed === caller?.feed && caller.isCaller) continue;
       const only = feed.onlyChange;
       const sets = feed.takeChanges();
       const event = only && shared?.of(only.setId, only.update);
-      feed.push(event ?? { kind: 'updated', requestId, sets });
+      feed.push(event ?? { kind: 'updated', requestId, offset, sets });
     }
   }
 
@@ -255,29 +333,29 @@ export class LiveFeeds {
 
 interface Held {
   readonly feed: LiveFeed;
-  readonly events: readonly LiveEvent[];
-  readonly end: LiveEnd | undefined;
+  readonly taken: TakenEvents;
 }
 
-function send(feed: LiveFeed, events: readonly LiveEvent[], end: LiveEnd | undefined): void {
-  feed.deliver(events);
+/** `offset`: the last commit of the turn that they came with. */
+function send(feed: LiveFeed, { events, end, isAll }: TakenEvents, offset?: CommitOffset): void {
+  feed.deliver(events, isAll ? offset : undefined);
   if (end !== undefined) feed.endNow(end, end === 'slow');
 }
 
-/** Delivers the first event of a connection at once and holds all others. */
-function hold(
-  held: Held[],
-  feed: LiveFeed,
-  events: readonly LiveEvent[],
-  end: LiveEnd | undefined,
-): void {
-  const [first] = events;
-  const rest = first?.kind === 'connected' ? events.slice(1) : events;
-  if (first?.kind === 'connected') feed.deliver([first]);
+/** Delivers at once what rests on no commit at the beginning, and holds all others. */
+function hold(held: Held[], feed: LiveFeed, { events, end, isAll }: TakenEvents): void {
+  // The host of an attached client announces it to a next leader, which must know of it.
+  const waits = feed.options.attached !== undefined;
+  const found = events.findIndex(
+    ({ kind }) => (kind !== 'connected' || waits) && kind !== 'refused',
+  );
+  const count = found === -1 ? events.length : found;
+  const rest = events.slice(count);
+  if (count > 0) feed.deliver(events.slice(0, count));
   if (rest.length === 0 && end === undefined) return;
   feed.heldCount += rest.length;
   if (feed.heldCount > limits.socketMessagesOutMax) feed.endNow('slow', true);
-  else held.push({ feed, events: rest, end });
+  else held.push({ feed, taken: { events: rest, end, isAll } });
 }
 
 /**
@@ -286,10 +364,12 @@ function hold(
  */
 class SharedEvents {
   readonly #requestId: number;
+  readonly #offset: CommitOffset;
   readonly #events = new Map<readonly RowChanges[], Map<SetId, UpdatedEvent>>();
 
-  constructor(requestId: number) {
+  constructor(requestId: number, offset: CommitOffset) {
     this.#requestId = requestId;
+    this.#offset = offset;
   }
 
   of(setId: SetId, update: LiveUpdate): UpdatedEvent {
@@ -297,7 +377,8 @@ class SharedEvents {
     const known = events.get(setId);
     if (known !== undefined) return known;
     const sets = [{ setId, updates: [update] }];
-    const event: UpdatedEvent = { kind: 'updated', requestId: this.#requestId, sets };
+    const ofCommit = { requestId: this.#requestId, offset: this.#offset };
+    const event: UpdatedEvent = { kind: 'updated', ...ofCommit, sets };
     this.#events.set(update.changes, events.set(setId, event));
     return event;
   }

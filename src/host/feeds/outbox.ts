@@ -9,6 +9,10 @@ interface Held {
   readonly offset: CommitOffset;
   readonly release: () => void;
   readonly fail: () => void;
+  /** When its request was accepted, by the monotonic clock. Absent: it waits without an end. */
+  readonly acceptedAt?: number;
+  /** Answers those who wait for it, before anybody knows what comes of it. */
+  readonly expire?: () => void;
 }
 
 /**
@@ -55,6 +59,17 @@ export class Outbox {
       if (one.offset <= offset) one.release();
       else one.fail();
     }
+  }
+
+  /** Answers those whose requests were accepted before a time; returns how many that were. */
+  expire(acceptedBefore: number): number {
+    let count = 0;
+    for (const { acceptedAt, expire } of this.#held) {
+      if (acceptedAt === undefined || acceptedAt >= acceptedBefore) continue;
+      expire?.();
+      count += 1;
+    }
+    return count;
   }
 
   /** Fails everything held, because there will be no other actor. */

@@ -11,7 +11,8 @@ import { noTicket, type Ticket, ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
 import type { SeatEnd } from '../seats/seat.ts';
 import { ByTicket } from './by-ticket.ts';
-import type { FeedRequest, LiveFeed } from './live-feed.ts';
+import type { FeedRequest } from './feed-owner.ts';
+import type { LiveFeed } from './live-feed.ts';
 
 /**
  * A request whose outcome was not handed over yet, as the actor gets it, and the party that waits
@@ -36,6 +37,7 @@ export class FeedPending implements PendingState {
   acceptedMicros: bigint;
   readonly acceptedAt: number;
   wasSubmitted = false;
+  wasHeld = false;
   deaths = 0;
   readonly feed: LiveFeed;
   /** The request as the door sent it. */
@@ -78,6 +80,8 @@ interface PendingState extends TicketedRequest {
   /** When it was accepted, in milliseconds of the monotonic clock. */
   readonly acceptedAt: number;
   wasSubmitted: boolean;
+  /** True if it was held back when the actor could have had it. */
+  wasHeld: boolean;
   /** Actors that ended while they had it. */
   deaths: number;
 }
@@ -154,8 +158,8 @@ export class PendingRequests {
   /** Accepts a request: gives it its ticket and its timestamp. */
   add(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
     return new Promise((resolve, reject) => {
-      const state = { request, ...this.#accept(), wasSubmitted: false, deaths: 0 };
-      this.#push({ kind: 'promised', ...state, isConfirmed, resolve, reject });
+      const state = { request, wasSubmitted: false, wasHeld: false, deaths: 0 };
+      this.#push({ kind: 'promised', ...state, ...this.#accept(), isConfirmed, resolve, reject });
     });
   }
 
@@ -164,23 +168,58 @@ export class PendingRequests {
     this.#push(new FeedPending(this.#accept(), feed, asked));
   }
 
-  /** Takes the requests that the actor gets now. */
-  submit(): TicketedRequest[] {
+  /**
+   * Takes the requests that the actor gets now. `isHeld`: which of them stay, as do those that the
+   * same connection sent behind them.
+   */
+  submit(isHeld?: (pending: Pending) => boolean): TicketedRequest[] {
     const unsubmitted = this.#unsubmitted;
     this.#unsubmitted = [];
+    const heldFeeds = isHeld && new Set<LiveFeed>();
     const requests: TicketedRequest[] = [];
     for (const pending of unsubmitted) {
-      if (pending.kind === 'feed') {
-        if (pending.isIdle) {
-          this.#byTicket.take(pending.ticket);
-          continue;
-        }
-        if (pending.asked.kind === 'connect') pending.feed.began();
+      const feed = pending.kind === 'feed' ? pending.feed : undefined;
+      if (pending.kind === 'feed' && pending.isIdle) {
+        this.#byTicket.take(pending.ticket);
+        continue;
       }
+      if (isHeld?.(pending) === true || (feed && heldFeeds?.has(feed))) {
+        if (feed !== undefined) heldFeeds?.add(feed);
+        pending.wasHeld = true;
+        this.#unsubmitted.push(pending);
+        continue;
+      }
+      if (pending.kind === 'feed' && pending.asked.kind === 'connect') pending.feed.began();
+      if (pending.wasHeld) pending.acceptedMicros = this.#nowMicros();
       pending.wasSubmitted = true;
       requests.push(pending);
     }
     return requests;
+  }
+
+  /** Refuses those that were held back and accepted before a time; returns how many. */
+  giveUpHeld(acceptedBefore: number, refusal: Refusal): number {
+    const late = this.#unsubmitted.filter(
+      ({ wasHeld, acceptedAt }) => wasHeld && acceptedAt < acceptedBefore,
+    );
+    for (const { ticket } of late) this.withdraw(ticket, refusal);
+    return late.length;
+  }
+
+  /**
+   * Answers callers of what an actor has had since before a time, of which nobody knows what will
+   * come; returns how many. Work that takes its time is left alone, and so are connections.
+   */
+  giveUpBegun(acceptedBefore: number, refusal: Refusal): number {
+    let count = 0;
+    for (const pending of this.#byTicket) {
+      const { kind, wasSubmitted, acceptedAt, request } = pending;
+      const isLate = kind === 'promised' && wasSubmitted && acceptedAt < acceptedBefore;
+      if (!isLate || isLong(request) || request.kind === 'update') continue;
+      pending.reject(refusal);
+      count += 1;
+    }
+    return count;
   }
 
   /** The request with this ticket, if its outcome has not arrived yet. */
@@ -193,6 +232,23 @@ export class PendingRequests {
     const pending = this.find(ticket);
     assert(pending?.kind === 'feed', 'rows are promised to connections');
     pending.reading(queries);
+  }
+
+  /** The copy of this host takes none any more: the actor that follows gets it, in its order. */
+  putBack(pending: FeedPending): void {
+    pending.wasSubmitted = false;
+    this.#byTicket.add(pending);
+    const at = this.#unsubmitted.findIndex(({ ticket }) => ticket > pending.ticket);
+    this.#unsubmitted.splice(at < 0 ? this.#unsubmitted.length : at, 0, pending);
+  }
+
+  /** Removes those of connections that have ended, which no copy has. */
+  dropIdle(): void {
+    this.#unsubmitted = this.#unsubmitted.filter((pending) => {
+      const isLeft = pending.kind !== 'feed' || !pending.feed.hasEnded;
+      if (!isLeft) this.#byTicket.take(pending.ticket);
+      return isLeft;
+    });
   }
 
   /** Removes a request whose outcome has arrived. */
@@ -253,11 +309,15 @@ export class PendingRequests {
   #accept(): Accepted {
     const ticket = ticketNumber(this.#lastTicket + 1);
     this.#lastTicket = ticket;
-    const now = this.#clock.nowMicros();
-    if (now > this.#lastMicros) this.#lastMicros = now;
-    const acceptedMicros = this.#lastMicros;
+    const acceptedMicros = this.#nowMicros();
     this.#lastAcceptedAt = this.#clock.monotonicMillis();
     return { ticket, acceptedMicros, acceptedAt: this.#lastAcceptedAt };
+  }
+
+  #nowMicros(): bigint {
+    const now = this.#clock.nowMicros();
+    if (now > this.#lastMicros) this.#lastMicros = now;
+    return this.#lastMicros;
   }
 
   #push(pending: Pending): void {
@@ -271,10 +331,13 @@ export class PendingRequests {
     if (isUndone && !isOnce(request)) return settleUndone(pending, end);
     if (pending.kind === 'feed') {
       if (ticket === end.running) settleRunning(pending, end);
+      else if (isUndoneIn(end, pending)) pending.feed.leftUndone(pending.asked);
       return pending.feed.hasBegun || pending.feed.hasEnded ? 'settled' : 'kept';
     }
     // What was not handed over is not in the log: it is refused with the reason.
-    if (!pending.wasSubmitted || (end.cause === 'superseded' && !isOnce(request))) return 'kept';
+    // An actor that gives its database away finishes what it has begun, but for procedures.
+    const isUnbegun = end.cause === 'superseded' || end.handed !== undefined;
+    if (!pending.wasSubmitted || (isUnbegun && !isOnce(request))) return 'kept';
     if (request.kind === 'update') return this.#settleUpdate(pending, end);
     if (takesItsTime(request)) return settleProcedure(pending, end);
     // Taken again, it does no harm.
@@ -319,6 +382,12 @@ export class PendingRequests {
     pending.reject(suspectRefusal());
     return 'lost';
   }
+}
+
+/** True if nothing of a request remains after its actor, and nothing of it was done outside. */
+function isUndoneIn(end: SeatEnd, { ticket, request, wasSubmitted }: FeedPending): boolean {
+  if (!wasSubmitted) return true;
+  return !takesItsTime(request) && (end.handed !== undefined || !end.reached(ticket));
 }
 
 /** True if it is not run again once an actor has had it. */
@@ -414,6 +483,7 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
       pending.reject(lostUpdate());
       return;
     case 'program':
+    case 'resume':
     case 'tables':
     case 'watches':
     case 'schedules':

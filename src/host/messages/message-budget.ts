@@ -5,8 +5,9 @@ import type { FromWorker } from './worker-messages.ts';
  * Bounds the unsolicited messages of a database's process. An actor stays far below (see
  * `actor.ts`, `warnings.ts`), so a process that exceeds the bounds is no longer an actor, and
  * `take` throws. Messages about the database's own work are not counted, since an actor sends as
- * many as it works: turns, durable writes, log lines. They are paid for in time, by the pauses of
- * `ProcessWorker`. Links are counted where programs are given.
+ * many as it works: turns, durable writes, log lines, what it asks of its cluster. They are paid
+ * for in time, by the pauses of `ProcessWorker`. Links are counted where programs are given, and
+ * questions of a member where they are answered.
  */
 export class MessageBudget {
   readonly #warnings = new Allowance(limits.workerWarningsPerMinute / 60, 60);
@@ -19,11 +20,15 @@ export class MessageBudget {
       case 'durable':
       case 'lines':
       case 'link':
+      case 'member':
+      case 'role':
+      case 'handedOver':
         return;
       case 'memory':
       case 'read':
       case 'askSnapshot':
       case 'leaveSnapshot':
+      case 'readable':
         this.#reports.take(kind);
         return;
       case 'warn':
@@ -41,9 +46,6 @@ export class MessageBudget {
       case 'laneReplaced':
       case 'endLane':
       case 'snapshotPort':
-      case 'member':
-      case 'role':
-      case 'handedOver':
         throw new Error(`a message of the kind ${kind}, which only a thread sends`);
       default:
         throw new Error(`a message of the kind ${String(kind satisfies never).slice(0, 32)}`);

@@ -9,6 +9,7 @@ import { ownEnds } from '../seats/own-ends.ts';
 import type { SeatMemory, SeatOpening, StampedLine } from '../seats/seat.ts';
 import type { PlainEnd } from '../seats/start-end.ts';
 import { isDescription, isRefusal } from './batch-checks.ts';
+import { isHanded, isMemberOrder } from './member-checks.ts';
 import type { FromWorker } from './worker-messages.ts';
 
 /**
@@ -31,6 +32,9 @@ const words: ReadonlyMap<FromWorker['kind'], string> = new Map([
   ['warn', 'warning'],
   ['askSnapshot', 'snapshot'],
   ['leaveSnapshot', 'snapshot'],
+  ['member', 'question of a member'],
+  ['role', 'role'],
+  ['handedOver', 'hand-over'],
 ]);
 
 function isRight(message: FromWorker): boolean {
@@ -45,6 +49,8 @@ function isRight(message: FromWorker): boolean {
       return hasKeys(message, ['opening']) && isOpening(message.opening);
     case 'ended':
       return hasKeys(message, ['end']) && isEnd(message.end);
+    case 'readable':
+      return hasKeys(message, ['reading']) && isOptional(message.reading, isReading);
     case 'warn':
       return hasKeys(message, ['message']) && isText(message.message, limits.reportCharactersMax);
     case 'closed':
@@ -63,10 +69,11 @@ function isRight(message: FromWorker): boolean {
     case 'laneReplaced':
     case 'endLane':
     case 'snapshotPort':
+      return true;
     case 'member':
     case 'role':
     case 'handedOver':
-      return true;
+      return isMemberOrder(message);
     default:
       // A kind that no actor sends: `MessageBudget` refuses it.
       message satisfies never;
@@ -171,13 +178,14 @@ function isCount(count: unknown): boolean {
 }
 
 /** An end decides what becomes of the database, outside of any guard; its cause is a label. */
-function isEnd({ cause, message, body, isUndone, running }: PlainEnd): boolean {
+function isEnd({ cause, message, body, isUndone, running, handed }: PlainEnd): boolean {
   return (
     ownEnds.some((known) => known === cause) &&
     isText(message, limits.programErrorCharactersMax) &&
     (body === undefined || isRefusal(body)) &&
     (isUndone === undefined || typeof isUndone === 'boolean') &&
-    (running === undefined || isCount(running))
+    (running === undefined || isCount(running)) &&
+    (handed === undefined || isHanded(handed))
   );
 }
 
@@ -229,4 +237,8 @@ function isName(name: unknown): boolean {
 
 function isText(text: unknown, charactersMax: number): boolean {
   return typeof text === 'string' && text.length <= charactersMax;
+}
+
+function isReading(reading: unknown): boolean {
+  return reading === 'leads' || isDescription(reading);
 }

@@ -153,6 +153,7 @@ describe('frames between gateway and process', () => {
       ...[7n, -1, 0.5, '7'].map((running) => ({ running })),
       ...['text', null, { code: 'init.failed' }, { message: 'x' }].map((body) => ({ body })),
       { isUndone: 'yes' },
+      ...[null, {}, 'b', { kind: 'handedOver', seq: 1, term: 2 }].map((handed) => ({ handed })),
     ];
     for (const lie of lies) expect(() => push({ ...end, ...lie })).toThrow();
     for (const none of [undefined, null]) expect(() => push(none)).toThrow();

@@ -3,6 +3,7 @@ import { writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
 import { FrameReader, framed, type ReceiveFrame } from '../../node/frames.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
+import type { MemberAsk, MemberOrder } from './member-messages.ts';
 import { checkMessage } from './message-checks.ts';
 import { checkPartCount } from './part-count.ts';
 import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './worker-messages.ts';
@@ -11,6 +12,8 @@ import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './work
 export type ToProcess = ToWorker | { readonly kind: 'start'; readonly start: ActorStart };
 
 type Message = ToProcess | FromWorker;
+
+type AppendAsk = Extract<MemberAsk, { kind: 'append' }>;
 
 /**
  * Messages on the stream between the gateway and a process, as bodies of frames (`frames.ts`).
@@ -23,13 +26,20 @@ type Message = ToProcess | FromWorker;
  * 3        `durable`: write f64 · offset f64
  * 4        `link`: id f64 · bytes
  * 5        `examined`: bytes
+ * 6        `member` that appends: id f64 · seq f64 · byte count of `after` u32, or 0xffffffff where
+ *          there is none · `after` · bytes of the entry
  * ```
  *
  * Structured values can take a hundred times their bytes when they are read, so the gateway reads
  * short ones only: see `limits.workerStructuredBytesMax`. Few bytes can also mean endless work for
  * those who walk the value: see `part-count.ts`.
  */
-const frameKinds = { other: 0, requests: 1, turn: 2, durable: 3, link: 4, examined: 5 } as const;
+const frameKinds = {
+  ...{ other: 0, requests: 1, turn: 2, durable: 3, link: 4, examined: 5, append: 6 },
+} as const;
+
+/** In place of a byte count: there are no bytes. */
+const absent = 0xffff_ffff;
 
 /** The frame of a message, in pieces to be written one after another. */
 export function encodeMessage(message: Message): readonly Uint8Array[] {
@@ -50,9 +60,26 @@ export function encodeMessage(message: Message): readonly Uint8Array[] {
     }
     case 'examined':
       return messageFrame(frameKinds.examined, [message.described]);
+    case 'member': {
+      const { id, ask } = message;
+      if (ask.kind !== 'append') return structuredFrame(message);
+      return messageFrame(frameKinds.append, appendPieces(id, ask));
+    }
     default:
-      return messageFrame(frameKinds.other, [v8.serialize(message)]);
+      return structuredFrame(message);
   }
+}
+
+function structuredFrame(message: Message): readonly Uint8Array[] {
+  return messageFrame(frameKinds.other, [v8.serialize(message)]);
+}
+
+function appendPieces(id: number, { seq, bytes, after }: AppendAsk): Uint8Array[] {
+  const numbers = Buffer.allocUnsafe(16);
+  numbers.writeDoubleLE(id, 0);
+  numbers.writeDoubleLE(seq, 8);
+  const before = after === undefined ? [u32(absent)] : [u32(after.length), after];
+  return [numbers, ...before, bytes];
 }
 
 function batchPieces({ bytes, blobs, structured }: Batch): Uint8Array[] {
@@ -117,6 +144,8 @@ function decodeMessage(kind: number, body: Buffer, structuredBytesMax: number): 
       return { kind: 'link', id: body.readDoubleLE(0), bytes: viewOf(body, 8, body.length) };
     case frameKinds.examined:
       return { kind: 'examined', described: viewOf(body, 0, body.length) };
+    case frameKinds.append:
+      return decodeAppend(body);
     default:
       throw new Error(`a frame of the unknown kind ${kind}`);
   }
@@ -129,6 +158,22 @@ function decodeStructured(bytes: Buffer, bytesMax: number): unknown {
   const value: unknown = v8.deserialize(bytes);
   checkPartCount(value, bytesMax);
   return value;
+}
+
+function decodeAppend(body: Buffer): MemberOrder {
+  const [id, seq] = [body.readDoubleLE(0), body.readDoubleLE(8)];
+  if (!Number.isSafeInteger(id) || !Number.isSafeInteger(seq) || id < 0 || seq < 0) {
+    throw new Error('an append whose numbers are none');
+  }
+  const count = body.readUInt32LE(16);
+  const start = 20 + (count === absent ? 0 : count);
+  if (start > body.length) throw new Error('an append that ends before its end');
+  const after = count === absent ? undefined : viewOf(body, 20, start);
+  return {
+    kind: 'member',
+    id,
+    ask: { kind: 'append', seq, bytes: viewOf(body, start, body.length), after },
+  };
 }
 
 function decodeBatch(body: Buffer, structuredBytesMax: number): Batch {

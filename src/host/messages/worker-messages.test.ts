@@ -143,6 +143,11 @@ describe('a batch of requests', () => {
       },
     },
     { kind: 'connect', caller: bob, connectionId: connectionNumber(3n) },
+    {
+      ...{ kind: 'connect', caller: bob, connectionId: connectionNumber(3n) },
+      stays: 'announced',
+    },
+    { kind: 'connect', caller: bob, connectionId: connectionNumber(3n), stays: 'perhaps' },
     { kind: 'disconnect', connectionId: connectionNumber(3n) },
     { kind: 'call', call: { ...call, ...noVersion, caller: ada, connection: open } },
     {
@@ -152,6 +157,17 @@ describe('a batch of requests', () => {
         setId: querySetId(2 ** 32 + 1),
         queries: ['SELECT * FROM ä', ''],
         knowsEvents: false,
+      },
+    },
+    {
+      kind: 'resume',
+      connection: { caller: bob, connectionId: connectionNumber(3n), dialect: 'full' },
+      resume: {
+        ...{ history: 2n ** 128n - 1n, offset: 2n ** 64n - 1n, confirmed: true },
+        sets: [
+          { setId: querySetId(2 ** 32 - 1), queries: ['SELECT * FROM ä', ''] },
+          { setId: querySetId(0), queries: [] },
+        ],
       },
     },
     {
@@ -351,6 +367,18 @@ describe('the outcomes of a turn', () => {
     },
     { kind: 'called', outcome: { kind: 'committed', offset, rows: 1, micros: 5 } },
     {
+      kind: 'resumed',
+      outcome: {
+        ...{ kind: 'resumed', history: 2n ** 128n - 1n, offset, micros: 7 },
+        sets: [{ setId: querySetId(3), queries: [1, 2 ** 40] }],
+        missed: [missedCommit(4), missedCommit(6)],
+      },
+    },
+    {
+      kind: 'resumed',
+      outcome: { kind: 'rewound', history: 0n, offset, sets: [], missed: [], micros: 0 },
+    },
+    {
       kind: 'called',
       outcome: {
         kind: 'aborted',
@@ -536,3 +564,15 @@ describe('the outcomes of a turn', () => {
     expect(rows).toHaveLength(5_000);
   });
 });
+
+/** What a client that comes back has missed: one row, too large for the buffer of the turn. */
+function missedCommit(offset: number): LiveCommit {
+  const inserts = { kind: 'fixedSize', rowBytes: 5_000, data: new Uint8Array(5_000) } as const;
+  const deletes = { kind: 'offsets', starts: new Uint32Array(0), data: new Uint8Array(0) } as const;
+  const changes = [{ kind: 'persistent', inserts, deletes }] as const;
+  return {
+    ...{ kind: 'committed', offset: commitOffset(offset), timestampMicros: 0n },
+    ...{ caller: undefined, failures: [], resultsBefore: 0 },
+    updates: [{ query: 1, table: 'missed', tableId: tableId(11), changes }],
+  };
+}

@@ -1,4 +1,5 @@
 import { assert, unreachable } from '../../assert.ts';
+import { querySetId } from '../../database/live/set-id.ts';
 import type {
   CallError,
   CallOutcome,
@@ -6,6 +7,7 @@ import type {
   HandlerOutcome,
   OneOffOutcome,
   ProcedureOutcome,
+  ResumeOutcome,
   SqlOutcome,
   SubscribeOutcome,
   UnsubscribeOutcome,
@@ -29,6 +31,7 @@ import {
   parseSqlError,
 } from './batch-checks.ts';
 import type { Batch, Structured } from './worker-messages.ts';
+import { decodeOwn, encodeOwn } from './worker-own.ts';
 import { RowsDecoder, RowsEncoder } from './worker-rows.ts';
 import { decodeRuns, encodeRuns } from './worker-runs.ts';
 
@@ -61,6 +64,7 @@ const replyKinds = [
   'handlerAnswered',
   'handlerFailed',
   'exportRows',
+  'resumed',
 ] as const;
 type ReplyKind = (typeof replyKinds)[number];
 
@@ -97,6 +101,8 @@ function newTurnWriter(): BinaryWriter {
  * count u32, then each: a commit, see `worker-rows.ts`
  * count u32, then each: runs of a schedule: function text · failed bool · start f64 · count f64 ·
  *   are rows known bool · if so, rows f64, offset f64
+ * count u32, then each: a commit of a follower's connection: offset f64 · connection u128 ·
+ *   reducer text · args bytes · accepted i64
  * ```
  */
 export function encodeTurn(turn: TurnReport): Batch {
@@ -118,6 +124,7 @@ export function encodeTurn(turn: TurnReport): Batch {
   writer.u32(commits.length);
   for (const commit of commits) encoding.rows.commit(commit);
   encodeRuns(writer, turn.runs ?? []);
+  encodeOwn(writer, turn.own ?? []);
   if (writer.source.length > keptBytes) turnWriter = newTurnWriter();
   return { bytes: writer.finish(), ...beside };
 }
@@ -141,8 +148,10 @@ export function decodeTurn({ bytes, blobs, structured }: Batch): TurnReport {
   const isRead = beside.blobs.length === 0 && beside.structured.length === 0;
   assert(isRead, 'nothing comes beside a turn that is not of one of its outcomes');
   const runs = decodeRuns(reader);
+  const own = decodeOwn(reader);
   const turn = { results, commits, write, isDurable, offset, nextDueMicros };
-  return runs.length === 0 ? turn : { ...turn, runs };
+  const withRuns = runs.length === 0 ? turn : { ...turn, runs };
+  return own.length === 0 ? withRuns : { ...withRuns, own };
 }
 
 function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
@@ -173,6 +182,9 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
       return;
     case 'subscribed':
       encodeSubscribed(encoding, reply.outcome);
+      return;
+    case 'resumed':
+      encodeResumed(encoding, reply.outcome);
       return;
     case 'unsubscribed':
       encodeUnsubscribed(encoding, reply.outcome);
@@ -245,6 +257,38 @@ function encodeSubscribed({ writer, rows }: Encoding, outcome: SubscribeOutcome)
   writer.f64(outcome.offset);
   rows.queries(outcome.queries);
   writer.f64(outcome.micros);
+}
+
+function encodeResumed({ writer, rows }: Encoding, outcome: ResumeOutcome): void {
+  const { kind, history, offset, sets, missed, micros } = outcome;
+  begin(writer, 'resumed');
+  writer.u8(resumeKinds.indexOf(kind));
+  writer.u128(history);
+  writer.f64(offset);
+  writer.u32(sets.length);
+  for (const { setId, queries } of sets) {
+    writer.f64(setId);
+    writer.u32(queries.length);
+    for (const query of queries) writer.f64(query);
+  }
+  writer.u32(missed.length);
+  for (const commit of missed) rows.commit(commit);
+  writer.f64(micros);
+}
+
+const resumeKinds = ['resumed', 'rows', 'rewound'] as const;
+
+function decodeResumed({ reader, rows }: Decoding): ResumeOutcome {
+  const kind = resumeKinds[reader.u8()];
+  assert(kind !== undefined, 'a client is resumed, or has to read again');
+  const history = reader.u128();
+  const offset = commitOffset(reader.f64());
+  const sets = Array.from({ length: reader.u32() }, () => {
+    const setId = querySetId(reader.f64());
+    return { setId, queries: Array.from({ length: reader.u32() }, () => reader.f64()) };
+  });
+  const missed = Array.from({ length: reader.u32() }, () => rows.commit());
+  return { kind, history, offset, sets, missed, micros: reader.f64() };
 }
 
 function encodeUnsubscribed({ writer, rows }: Encoding, outcome: UnsubscribeOutcome): void {
@@ -402,6 +446,8 @@ function decodeReply(decoding: Decoding): DatabaseReply {
     }
     case 'notApplied':
       return { kind: 'subscribed', outcome: { kind: 'refused', ...decodeFault(reader) } };
+    case 'resumed':
+      return { kind, outcome: decodeResumed(decoding) };
     case 'removed': {
       const offset = commitOffset(reader.f64());
       const queries = reader.bool() ? rows.queries() : undefined;

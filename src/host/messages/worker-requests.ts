@@ -1,5 +1,6 @@
 import { assert, present, unreachable } from '../../assert.ts';
 import type { ItemSource } from '../../database/call-queue.ts';
+import type { ListedPart } from '../../database/cluster-rows.ts';
 import { querySetId } from '../../database/live/set-id.ts';
 import type {
   Caller,
@@ -7,12 +8,13 @@ import type {
   HandlerRequest,
   OpenConnection,
   ProcedureRequest,
+  ResumeRequest,
   SqlRequest,
   SubscribeRequest,
 } from '../../database/outcome.ts';
 import { ticketNumber } from '../../database/ticket.ts';
 import type { ImportRequest } from '../../database/transfer/import-request.ts';
-import type { DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
+import type { DatabaseRequest, Staying, TicketedRequest } from '../../database/turn.ts';
 import { importModes } from '../../protocol/import-modes.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
@@ -40,6 +42,11 @@ import { readRights, writeRights } from './worker-rights.ts';
  * import:
  *   caller · table string · schema version f64 · mode u8 · import id string · batch u32 ·
  *   count u32 · most skipped u32; the rows stand beside the buffer
+ * resume:
+ *   open connection · history u128 · offset u64 · confirmed bool · count u32, then each: set f64 ·
+ *   count u32 · query string …
+ * connect:
+ *   caller · connection u128 · stays u8 (0: it is new)
  * preview, schedules, export: stands beside the buffer, in the order of the requests
  * asker:
  *   caller · isOpen bool · connection u128 · confirmed bool
@@ -70,6 +77,7 @@ const requestKinds = [
   'export',
   'import',
   'watches',
+  'resume',
 ] as const;
 
 /** Flags of a call. */
@@ -78,6 +86,8 @@ const sameReducer = 2;
 const isFault = 4;
 const hasVersion = 8;
 const hasKey = 16;
+
+const stayings: readonly Staying[] = ['announced', 'perhaps'];
 
 /** In place of the schema version of a procedure call. */
 const noVersion = -1;
@@ -132,14 +142,9 @@ class RequestEncoder {
         writer.f64(request.of);
         writer.bool(request.why === 'stop');
         return;
-      case 'query': {
-        const { sql, parameters, millisMax } = request.query;
-        this.#asker(request.query);
-        writer.string(sql);
-        writer.string(parameters === undefined ? '' : JSON.stringify([...parameters]));
-        writer.f64(millisMax ?? 0);
+      case 'query':
+        this.#query(request.query);
         return;
-      }
       case 'import':
         this.#import(request.batch);
         return;
@@ -154,6 +159,7 @@ class RequestEncoder {
       case 'connect':
         this.#caller(request.caller);
         writer.u128(request.connectionId);
+        writer.u8(request.stays === undefined ? 0 : 1 + stayings.indexOf(request.stays));
         return;
       case 'disconnect':
         writer.u128(request.connectionId);
@@ -161,6 +167,9 @@ class RequestEncoder {
       case 'subscribe':
         this.#openConnection(request.connection);
         this.#subscribe(request.subscribe);
+        return;
+      case 'resume':
+        this.#resume(request);
         return;
       case 'unsubscribe': {
         const { setId, withRows } = request.unsubscribe;
@@ -190,6 +199,16 @@ class RequestEncoder {
     }
   }
 
+  #query(query: SqlRequest): void {
+    const writer = this.#writer;
+    const { sql, parameters, millisMax, cluster } = query;
+    this.#asker(query);
+    writer.string(sql);
+    writer.string(parameters === undefined ? '' : JSON.stringify([...parameters]));
+    writer.f64(millisMax ?? 0);
+    writer.string(cluster === undefined ? '' : JSON.stringify(cluster));
+  }
+
   #openConnection({ caller, connectionId, dialect }: OpenConnection): void {
     this.#caller(caller);
     this.#writer.u128(connectionId);
@@ -202,6 +221,21 @@ class RequestEncoder {
     writer.bool(knowsEvents);
     writer.u32(queries.length);
     for (const query of queries) writer.string(query);
+  }
+
+  #resume({ connection, resume }: Extract<DatabaseRequest, { kind: 'resume' }>): void {
+    const writer = this.#writer;
+    const { history, offset, confirmed, sets } = resume;
+    this.#openConnection(connection);
+    writer.u128(history);
+    writer.u64(offset);
+    writer.bool(confirmed);
+    writer.u32(sets.length);
+    for (const { setId, queries } of sets) {
+      writer.f64(setId);
+      writer.u32(queries.length);
+      for (const query of queries) writer.string(query);
+    }
   }
 
   /** Calls of one connection come together: what they share is written once. */
@@ -354,11 +388,16 @@ export class RequestReader implements ItemSource<TicketedRequest> {
       case 'tables':
         return { kind, caller: this.#caller() };
       case 'connect':
-        return { kind, caller: this.#caller(), connectionId: this.#connection() };
+        return {
+          ...{ kind, caller: this.#caller(), connectionId: this.#connection() },
+          stays: stayings[reader.u8() - 1],
+        };
       case 'disconnect':
         return { kind, connectionId: this.#connection() };
       case 'subscribe':
         return { kind, connection: this.#openConnection(), subscribe: this.#subscribe() };
+      case 'resume':
+        return { kind, connection: this.#openConnection(), resume: this.#resume() };
       case 'unsubscribe': {
         const connectionId = this.#connection();
         const setId = querySetId(reader.f64());
@@ -395,6 +434,18 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     const { caller, connection, confirmed } = asker;
     const call = { caller, connection, reducer, args, schemaVersion, confirmed };
     return idempotencyKey === undefined ? call : { ...call, idempotencyKey };
+  }
+
+  #resume(): ResumeRequest {
+    const reader = this.#reader;
+    const history = reader.u128();
+    const offset = reader.u64();
+    const confirmed = reader.bool();
+    const sets = Array.from({ length: reader.u32() }, () => {
+      const setId = querySetId(reader.f64());
+      return { setId, queries: Array.from({ length: reader.u32() }, () => reader.string()) };
+    });
+    return { history, offset, confirmed, sets };
   }
 
   #procedure(): ProcedureRequest {
@@ -468,11 +519,13 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     const sql = this.#reader.string();
     const parameters = this.#reader.string();
     const millisMax = this.#reader.f64();
+    const cluster = this.#reader.string();
     return {
       ...asker,
       sql,
       ...(parameters === '' ? {} : { parameters: parseParameters(parameters) }),
       ...(millisMax === 0 ? {} : { millisMax }),
+      ...(cluster === '' ? {} : { cluster: JSON.parse(cluster) as readonly ListedPart[] }),
     };
   }
 

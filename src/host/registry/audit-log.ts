@@ -42,10 +42,17 @@ export type AuditAction =
   | 'set env'
   | 'unset env'
   | 'move database'
+  | 'set copies'
+  | 'rotate keys'
+  | 'retire key'
+  | 'rotate cluster secret'
   | 'drain host'
   | 'undrain host'
   | 'forget host'
-  | 'check engine';
+  | 'export from cluster'
+  | 'check engine'
+  | 'verify shared log'
+  | 'repair shared log';
 
 export interface AuditNote {
   /** An `AuditAction`; for a refused action, the words of the refusal. */

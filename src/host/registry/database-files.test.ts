@@ -88,6 +88,19 @@ it('removes what is left of removed databases at the next start, and nothing els
   expect(readdirSync(databases).sort()).toEqual([identityToHex(identity), 'mine.removed']);
 });
 
+it('[replication 9.2] the log of a copy has another name before it is removed', async () => {
+  log('log-1');
+  log('log-2', 'commit-00000001-0000000000000001.log.deposed-1');
+  const removal = files.removeCopy(identity, 1);
+  expect(has('log-1')).toEqual([false]);
+  // The copy is wished again meanwhile.
+  log('log-1');
+  await removal;
+  await files.removeCopy(identity, 2);
+  expect(has('log-1', 'log-2')).toEqual([true, true]);
+  expect(readdirSync(path.join(data, 'databases'))).toEqual([identityToHex(identity)]);
+});
+
 it('[history 5.24] removes replaced logs when their time is over', async () => {
   for (const name of ['log-1', 'log-2']) log(name);
   log('log-3', 'origin');

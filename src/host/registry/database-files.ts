@@ -69,7 +69,8 @@ export interface ReplacedLog {
  * <data>/databases/<identity>/programs/           its programs as they were linked
  * <data>/databases/<identity>/static/             the static files that it publishes
  * <data>/databases/<identity>/deploys/            what was published, and earlier programs
- * <data>/databases/<identity>.removed/            what is left of a database that was removed
+ * <data>/databases/<identity>.removed/            what is left of what was removed: a database,
+ *                                                 or the log of a copy
  * ```
  *
  * The registry says which generation counts, so that a reset is one change there. A directory that
@@ -94,12 +95,15 @@ export class DatabaseFiles {
     return this.#root === undefined ? undefined : path.join(this.#root, 'registry');
   }
 
-  /** Creates the registry's directory. Throws when databases exist without a registry. */
-  async makeRegistry(): Promise<void> {
+  /**
+   * Creates the registry's directory. Throws when databases exist without a registry, unless it is
+   * going to be told of them.
+   */
+  async makeRegistry(adoptsDatabases = false): Promise<void> {
     if (this.#root === undefined || this.registry === undefined) return;
     const databases = path.join(this.#root, 'databases');
     const isNew = !existsSync(this.registry) || readdirSync(this.registry).length === 0;
-    if (isNew && existsSync(databases) && readdirSync(databases).length > 0) {
+    if (isNew && !adoptsDatabases && existsSync(databases) && readdirSync(databases).length > 0) {
       const text = `${this.#root} holds databases but no registry of them; restore it first`;
       throw new RegistryError(text);
     }
@@ -310,6 +314,21 @@ export class DatabaseFiles {
     return folder === undefined ? undefined : path.join(folder, `replaced-${number}`);
   }
 
+  /**
+   * Removes the log of a copy that other hosts have. It gets another name before this returns, so
+   * that another one can begin at once. What was set aside of it, which nobody else has, stays with
+   * it.
+   */
+  async removeCopy(identity: DatabaseIdentity, generation: number): Promise<void> {
+    const directory = this.logDirectory(identity, generation);
+    if (directory === undefined || !existsSync(directory)) return;
+    if (readdirSync(directory).some((name) => /\.deposed-\d+$/.test(name))) return;
+    const removed = freeName(`${path.dirname(directory)}.removed`);
+    renameSync(directory, removed);
+    for (const changed of [directory, removed]) await syncDirectory(path.dirname(changed));
+    await this.#remove(removed);
+  }
+
   async removeGeneration(identity: DatabaseIdentity, generation: number): Promise<void> {
     await this.#remove(this.logDirectory(identity, generation));
   }
@@ -324,11 +343,18 @@ export class DatabaseFiles {
     this.#replacedBytes.delete(identity);
     const folder = this.#folder(identity);
     if (folder === undefined || !existsSync(folder)) return;
-    let removed = `${folder}.removed`;
-    for (let number = 2; existsSync(removed); number++) removed = `${folder}.removed-${number}`;
+    const removed = freeName(`${folder}.removed`);
     renameSync(folder, removed);
     await syncDirectory(path.dirname(folder));
     await this.#remove(removed);
+  }
+
+  /** The databases that have a folder here. */
+  withFolder(): DatabaseIdentity[] {
+    const databases = this.#root && path.join(this.#root, 'databases');
+    if (databases === undefined || !existsSync(databases)) return [];
+    const identities = readdirSync(databases).map((name) => identityFromHex(name));
+    return identities.flatMap((one) => (one === undefined ? [] : [databaseIdentity(one)]));
   }
 
   /** Removes what is left of databases that were removed; returns what stays, and why. */
@@ -404,7 +430,13 @@ export class DatabaseFiles {
   }
 }
 
-/** Folders of databases that were removed, while they are there. */
+function freeName(name: string): string {
+  let free = name;
+  for (let number = 2; existsSync(free); number++) free = `${name}-${number}`;
+  return free;
+}
+
+/** Folders of databases that were removed, and logs of copies, while they are there. */
 const removedNames = /^[0-9a-f]{64}\.removed(-\d+)?$/;
 
 /** Marks the folder of a database that is being restored and is not registered yet. */

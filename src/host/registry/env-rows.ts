@@ -43,6 +43,17 @@ export class EnvRows {
     return new Set([...this.#live.keys(), ...this.#staged.keys()]);
   }
 
+  /** How many values are encrypted with a key, by its fingerprint. */
+  countSealedBy(fingerprint: string): number {
+    let count = 0;
+    for (const database of this.databases) {
+      for (const { value } of [...this.of(database), ...(this.#staged.get(database)?.rows ?? [])]) {
+        if ('sealed' in value && value.sealed.by === fingerprint) count += 1;
+      }
+    }
+    return count;
+  }
+
   /** Ascending by name. */
   of(database: DatabaseIdentity): readonly EnvRow[] {
     const rows = [...(this.#live.get(database)?.values() ?? [])];

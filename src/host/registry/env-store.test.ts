@@ -32,7 +32,7 @@ async function open() {
     const plain = staged?.program === program ? staged.env : live;
     return [values.URL, values.KEY, plain.values.URL, plain.values.KEY];
   };
-  return { registry, env, read };
+  return { registry, env, keys, read };
 }
 
 describe('[living 4.1] values that come with a publish', () => {
@@ -46,6 +46,15 @@ describe('[living 4.1] values that come with a publish', () => {
     expect(await read(fresh, 2)).toEqual(['1', '1', '1', undefined]);
     await env.settle(identity, false);
     expect(await read(fresh)).toEqual(['1', '1', '1', undefined]);
+    await registry.close();
+  });
+
+  it('[replication 7.6] count, too, among what is encrypted with a key', async () => {
+    const { registry, env, keys } = await open();
+    const counts = () => [keys.current ?? '', 'of no key'].map((one) => env.countSealedBy(one));
+    expect(counts()).toEqual([1, 0]);
+    await env.stage(identity, publish, { given: valuesOf('2'), by });
+    expect(counts()).toEqual([2, 0]);
     await registry.close();
   });
 

@@ -77,6 +77,11 @@ export class EnvStore {
     return this.#rows.stagedOf(database);
   }
 
+  /** How many values are encrypted with a key, by its fingerprint. */
+  countSealedBy(fingerprint: string): number {
+    return this.#rows.countSealedBy(fingerprint);
+  }
+
   /** Databases that have values, or are about to get some. */
   get databases(): Iterable<DatabaseIdentity> {
     return this.#rows.databases;

@@ -64,12 +64,15 @@ export async function openRegistry(
   }
   const copy = options.cluster && copyFor(options.cluster, options);
   const database = registryDatabase(options, files, program, disk, copy);
+  const telling = options.cluster && tellWaiting(options.cluster, options.report);
   try {
     await database.started();
     return await Registry.open(database, {
       ...{ keeping: options.keeping, copy },
       // A registry of an earlier version lacks tables; the same program does nothing.
       renew: async () => {
+        // A host of an earlier version may lead it next, and knows none but its own.
+        if (options.cluster?.readRestarts?.() === false) return;
         const permission = { policy: 'compatible', token: undefined } as const;
         await database.update(program, permission, registryMillisMax);
       },
@@ -78,20 +81,43 @@ export async function openRegistry(
     await database.close();
     await options.keeping?.close();
     throw registryError(files.registry, cause);
+  } finally {
+    clearTimeout(telling);
   }
 }
 
+/** Says what a host that starts waits for; the timer is for its end. */
+function tellWaiting({ engine }: HostCluster, report: Report): NodeJS.Timeout {
+  const begun = performance.now();
+  const tell = async (): Promise<void> => {
+    const trouble = await engine?.findTrouble();
+    const why =
+      trouble === undefined
+        ? 'the engine answers; either the log is read, or no host leads the registry yet'
+        : `the engine says: ${trouble}`;
+    const seconds = Math.round((performance.now() - begun) / 1_000);
+    const message = `The host is not ready: it waits ${seconds} s for the registry's log; ${why}`;
+    report({ level: 'warn', message });
+  };
+  const timer = setTimeout(() => {
+    void tell();
+    timer.refresh();
+  }, limits.startWaitTellMillis);
+  return timer.unref();
+}
+
 /**
- * Opens a copy of the registry in memory, so that the one in the files stays as it is. Rejects with
- * `RegistryError`.
+ * Opens a copy of the registry in memory, so that the one in the files, or in `directory`, stays as
+ * it is. Rejects with `RegistryError`.
  */
 export function openRegistryCopy(
   { clock, entropy }: Pick<RegistryOptions, 'clock' | 'entropy'>,
   files: DatabaseFiles,
+  directory = files.registry,
 ): Promise<Registry> {
   const options = { clock, entropy, report: () => undefined };
-  if (files.registry === undefined) return openRegistry(options, files);
-  return openRegistry(options, files, copyOf(new MachineDisk(files.registry)));
+  if (directory === undefined) return openRegistry(options, files);
+  return openRegistry(options, files, copyOf(new MachineDisk(directory)));
 }
 
 function copyOf(disk: MachineDisk): MemoryDisk {

@@ -3,6 +3,7 @@ import { limits } from '../../limits.ts';
 import type { LogPoint } from '../../log/log-point.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { DatabaseRole } from '../replication/database-role.ts';
+import { untilTaken } from '../replication/engine-state.ts';
 import type { HostCluster } from '../replication/host-cluster.ts';
 import { type MemberPlace, memberPlaceOf } from '../replication/member-place.ts';
 import { type LedOffsets, type MemberState, SeenRole } from '../replication/member-state.ts';
@@ -210,6 +211,7 @@ export class RegistryCopy {
 
   async #change(wanted: WantedChange, here: () => Promise<number>): Promise<number> {
     const until = performance.now() + limits.waitLeaderMillis;
+    await untilTaken(this.#options.cluster.engine);
     for (;;) {
       const role = this.role;
       const answer = await this.#tryChange(wanted, here);

@@ -1,4 +1,4 @@
-import { assert, present, unreachable } from '../../assert.ts';
+import { assert, present } from '../../assert.ts';
 import type { ModuleRunner, ReducerCall, RunOutcome } from '../../module/runner.ts';
 import { encodeRawModuleV10 } from '../../schema/encode-raw-module.ts';
 import { emptyRawModule, type RawTable } from '../../schema/raw-module.ts';
@@ -30,6 +30,7 @@ import { databaseQuotas } from './quota-limits.ts';
  * | `env` | a value of the configuration of a database; a secret is encrypted |
  * | `staged_env` | a value that comes with a publish, and what shows whether that has happened |
  * | `history_setting` | what the owner of a database keeps of its history, as JSON |
+ * | `copy_count` | how many hosts of a cluster shall have a copy of a database |
  */
 const rows = {
   database: [
@@ -97,6 +98,10 @@ const rows = {
     ['database', { kind: 'u256' }],
     ['settings', { kind: 'string' }],
   ],
+  copy_count: [
+    ['database', { kind: 'u256' }],
+    ['copies', { kind: 'u32' }],
+  ],
 } as const satisfies Record<string, readonly Column[]>;
 
 /** Those of a publish that brings values: its generation and program, and which of them decides. */
@@ -119,6 +124,7 @@ export const registryTables = {
   env: numbered(rows.env),
   staged_env: numbered([...rows.env, ...publishColumns]),
   history_setting: numbered(rows.history_setting),
+  copy_count: numbered(rows.copy_count),
 } as const;
 
 function numbered(columns: readonly Column[]): ProductType {
@@ -170,6 +176,17 @@ export const registryReducers = {
   /** Ends what is staged for a database: sets it all, or removes it. */
   settle_env: product(['database', { kind: 'u256' }], ['applies', { kind: 'bool' }]),
   put_history_setting: product(...rows.history_setting),
+  put_copy_count: product(...rows.copy_count),
+  remove_copy_count: product(['database', { kind: 'u256' }]),
+  /**
+   * Adds rows, encoded as they lie in these tables, one each, as far as nothing is known of them;
+   * if the database is known, none.
+   */
+  adopt: product(
+    ['database', { kind: 'u256' }],
+    ['tables', { kind: 'array', element: { kind: 'string' } }],
+    ['rows', { kind: 'array', element: { kind: 'array', element: { kind: 'u8' } } }],
+  ),
 } as const satisfies Record<string, ProductType>;
 
 /** A row of `env` without its number. */
@@ -194,6 +211,7 @@ const typeNames = [
   'Env',
   'StagedEnv',
   'HistorySetting',
+  'CopyCount',
 ] as const;
 
 /**
@@ -275,77 +293,54 @@ export class RegistryRunner implements ModuleRunner {
   callReducer({ reducerId, args }: ReducerCall, transaction: Transaction): RunOutcome {
     const name = present(reducerNames[reducerId], 'a reducer of the registry');
     const values = decodeValue(registryReducers[name], args) as readonly Value[];
-    const tables = new RegistryTables(this.#store, transaction);
-    switch (name) {
-      case 'put_database':
-        tables.put('database', values);
-        break;
-      case 'remove_database':
-        removeDatabase(tables, values);
-        break;
-      case 'put_name':
-        tables.put('name', values);
-        break;
-      case 'replace_names':
-        replaceNames(tables, values);
-        break;
-      case 'put_grant':
-        tables.put('grant', values);
-        break;
-      case 'remove_grant':
-        tables.remove('grant', values[0]);
-        break;
-      case 'put_issued_token':
-        tables.put('issued_token', values);
-        break;
-      case 'put_revoked_token':
-        tables.remove('issued_token', values[0]);
-        tables.put('revoked_token', values);
-        break;
-      case 'forget_expired_tokens':
-        forgetExpired(tables, values);
-        break;
-      case 'change_owner':
-        changeOwner(tables, values);
-        break;
-      case 'put_origin':
-        tables.put('origin', values);
-        break;
-      case 'put_quota':
-        tables.put('quota', values);
-        break;
-      case 'remove_quota':
-        tables.remove('quota', values[0]);
-        break;
-      case 'remove_origin':
-        tables.remove('origin', values[0]);
-        break;
-      case 'put_schedule':
-        tables.put('schedule', values);
-        break;
-      case 'change_env':
-        changeEnv(tables, values);
-        break;
-      case 'set_env':
-        changeEnv(tables, values);
-        unstage(tables, values);
-        break;
-      case 'stage_env':
-        stageEnv(tables, values);
-        break;
-      case 'settle_env':
-        settleEnv(tables, values);
-        break;
-      case 'put_history_setting':
-        tables.put('history_setting', values);
-        break;
-      default:
-        unreachable(name);
-    }
+    work[name](new RegistryTables(this.#store, transaction), values);
     return { kind: 'returned' };
   }
 
   dispose(): void {}
+}
+
+/** What each reducer does. */
+const work: Readonly<
+  Record<RegistryReducer, (tables: RegistryTables, values: readonly Value[]) => void>
+> = {
+  put_database: putInto('database'),
+  remove_database: removeDatabase,
+  put_name: putInto('name'),
+  replace_names: replaceNames,
+  put_grant: putInto('grant'),
+  remove_grant: removeFrom('grant'),
+  put_issued_token: putInto('issued_token'),
+  put_revoked_token: (tables, values) => {
+    tables.remove('issued_token', values[0]);
+    tables.put('revoked_token', values);
+  },
+  forget_expired_tokens: forgetExpired,
+  change_owner: changeOwner,
+  put_origin: putInto('origin'),
+  put_quota: putInto('quota'),
+  remove_quota: removeFrom('quota'),
+  remove_origin: removeFrom('origin'),
+  put_schedule: putInto('schedule'),
+  change_env: changeEnv,
+  set_env: (tables, values) => {
+    changeEnv(tables, values);
+    unstage(tables, values);
+  },
+  stage_env: stageEnv,
+  settle_env: settleEnv,
+  put_history_setting: putInto('history_setting'),
+  put_copy_count: putInto('copy_count'),
+  remove_copy_count: removeFrom('copy_count'),
+  adopt,
+};
+
+function putInto(table: TableName) {
+  return (tables: RegistryTables, values: readonly Value[]): void => tables.put(table, values);
+}
+
+function removeFrom(table: TableName) {
+  return (tables: RegistryTables, [key]: readonly Value[]): void => tables.remove(table, key);
 }
 
 /**
@@ -357,6 +352,7 @@ function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): v
   tables.remove('origin', database);
   tables.remove('schedule', database);
   tables.remove('history_setting', database);
+  tables.remove('copy_count', database);
   // A database can have the identity of a person, whose own quotas stay.
   const isOfDatabase = (name: Value | undefined) => databaseQuotas.some((one) => one === name);
   for (const [key, subject, name] of tables.rows('quota')) {
@@ -445,6 +441,25 @@ function changeOwner(tables: RegistryTables, [database, owner]: readonly Value[]
   }
 }
 
+function adopt(tables: RegistryTables, [database, names, rows]: readonly Value[]): void {
+  // It was taken over before, and may have changed since.
+  if (tables.has('database', database)) return;
+  for (const [at, name] of (names as readonly string[]).entries()) {
+    const table = tableNames.find((one) => one === name);
+    const bytes = (rows as readonly Uint8Array[])[at];
+    if (table === undefined || bytes === undefined) continue;
+    const row = (decodeValue(registryTables[table], bytes) as readonly Value[]).slice(0, -1);
+    const isKnown = table === 'name' ? isNameTaken(tables, row) : tables.has(table, row[0]);
+    if (!isKnown) tables.put(table, row);
+  }
+}
+
+/** A name that was released is its owner's, and free for a database of theirs. */
+function isNameTaken(tables: RegistryTables, [name, owner]: readonly Value[]): boolean {
+  const known = tables.rows('name').find((row) => row[0] === name);
+  return known !== undefined && (known[1] !== owner || known[2] !== 0n);
+}
+
 class RegistryTables {
   readonly #store: Store;
   readonly #transaction: Transaction;
@@ -467,9 +482,14 @@ class RegistryTables {
     assert(result >= 0, `a row of the registry was refused: ${result}`);
   }
 
+  /** Of a table that an earlier version did not make there is nothing to remove. */
   remove(name: TableName, key: Value | undefined): void {
     const ref = this.#find(name, key);
     if (ref !== undefined) this.#transaction.deleteRef(this.#table(name), ref);
+  }
+
+  has(name: TableName, key: Value | undefined): boolean {
+    return this.#find(name, key) !== undefined;
   }
 
   rows(name: TableName): (readonly Value[])[] {
@@ -478,7 +498,8 @@ class RegistryTables {
   }
 
   #find(name: TableName, key: Value | undefined): RowRef | undefined {
-    const table = this.#table(name);
+    const table = this.#store.tableByName(name);
+    if (table === undefined) return undefined;
     const [keyColumn] = registryTables[name].elements;
     const [index] = table.indexes;
     if (keyColumn === undefined || index === undefined || key === undefined) return undefined;

@@ -213,6 +213,37 @@ it('that cannot be opened is only put back from a copy when its log is damaged',
   expect(await fault()).toContain(advice);
 });
 
+it('[replication 9.7] serves as an earlier version made it until it is renewed', async () => {
+  const now = decodeRawModule(registryProgram());
+  const isOld = ({ sourceName }: { sourceName: string }) => !/copy_count|adopt/.test(sourceName);
+  const bytes = encodeRawModuleV10({
+    ...now,
+    tables: now.tables.filter(isOld),
+    reducers: now.reducers.filter(isOld),
+  });
+  const program = { kind: 'js', bytes: registryProgram() } as const;
+  const handle = registryDatabase(options(), await files(), { kind: 'js', bytes });
+  await handle.started();
+  let mayRenew = false;
+  const registry = await Registry.open(handle, {
+    renew: async () => {
+      if (!mayRenew) return;
+      await handle.update(program, { policy: 'compatible', token: undefined }, 60_000);
+    },
+  });
+  await registry.putGrant(grant);
+  await expect(registry.copies.put(five, 3)).rejects.toMatchObject({
+    body: {
+      code: 'migration.refused',
+      message: expect.stringMatching(/^A host of an earlier version is in the cluster/),
+    },
+  });
+  mayRenew = true;
+  await registry.copies.put(five, 3);
+  expect([registry.copies.of(five), registry.roleOf(five, seven)]).toEqual([3, 'reader']);
+  await registry.close();
+});
+
 it.each([
   ['long ago', /grant|revoked|origin|quota|schedule|env/],
   ['before values were staged', /staged_env|set_env|stage_env|settle_env/],

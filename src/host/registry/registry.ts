@@ -19,10 +19,12 @@ import type { RegistryAnswer, RegistryChange } from '../replication/registry-cha
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
 import { noSchedules, type ScheduleState } from '../supervision/schedule-state.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
+import { CopyCounts } from './copy-counts.ts';
 import { EnvRows } from './env-rows.ts';
 import { HistoryRows } from './history-rows.ts';
 import { Listeners } from './listeners.ts';
 import type { QuotaSubject } from './quota-limits.ts';
+import type { RegistryContent, RegistryPart } from './registry-content.ts';
 import type { RegistryCopy } from './registry-copy.ts';
 import {
   isPast,
@@ -30,6 +32,7 @@ import {
   registryReducers,
   registryTables,
 } from './registry-module.ts';
+import { answerOf, earlierHostsRefusal, refuseForRegistry } from './registry-refusals.ts';
 import {
   anyAmount,
   databaseOf,
@@ -61,7 +64,10 @@ interface RegistryParts {
   readonly keeping?: Closing | undefined;
   /** Of the registry of a cluster. */
   readonly copy?: RegistryCopy | undefined;
-  /** Brings its tables to this version, where this host leads it. */
+  /**
+   * Brings its tables to this version, where this host leads it, unless a host of an earlier
+   * version is in the cluster.
+   */
   readonly renew?: () => Promise<void>;
 }
 
@@ -81,6 +87,8 @@ export class Registry {
   readonly env = new EnvRows((reducer, values) => this.#change(reducer, values));
   /** What owners keep of the history of their databases. */
   readonly history = new HistoryRows((reducer, values) => this.#change(reducer, values));
+  /** How many copies hosts of a cluster shall have. */
+  readonly copies = new CopyCounts((reducer, values) => this.#change(reducer, values));
   readonly #handle: DatabaseHandle;
   readonly #keeping: Closing | undefined;
   readonly #copy: RegistryCopy | undefined;
@@ -102,22 +110,21 @@ export class Registry {
   /** The last of the requested changes. */
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(
-    handle: DatabaseHandle,
-    keeping: Closing | undefined,
-    copy: RegistryCopy | undefined,
-  ) {
+  readonly #renew: () => Promise<void>;
+
+  private constructor(handle: DatabaseHandle, { keeping, copy, renew }: RegistryParts) {
     this.#handle = handle;
     this.#keeping = keeping;
     this.#copy = copy;
+    this.#renew = renew ?? (async () => undefined);
   }
 
   /** In a cluster it resolves when this host leads it, or has read what another one did. */
   static async open(handle: DatabaseHandle, parts: RegistryParts = {}): Promise<Registry> {
-    const { keeping, copy, renew = async () => undefined } = parts;
-    const registry = new Registry(handle, keeping, copy);
+    const { copy } = parts;
+    const registry = new Registry(handle, parts);
     const read = async (): Promise<void> => {
-      if (copy === undefined || copy.leads) await renew();
+      if (copy === undefined || copy.leads) await registry.#renew();
       // Who knows less than that has to decide again.
       if (copy?.leads === true) copy.noteChange(handle.statistics().offset);
       await registry.#readAll();
@@ -135,6 +142,7 @@ export class Registry {
     await this.#readSchedules(rowsOf);
     this.env.read(await rowsOf('env'), await rowsOf('staged_env'));
     this.history.read(await rowsOf('history_setting'));
+    this.copies.read(await rowsOf('copy_count'));
   }
 
   /** Has `changed` called after another host has changed it, as far as this one has that. */
@@ -294,6 +302,7 @@ export class Registry {
     this.#schedules.delete(identity);
     this.env.forget(identity);
     this.history.forget(identity);
+    this.copies.forget(identity);
     await this.#copy?.untilEverywhere(offset);
   }
 
@@ -395,6 +404,23 @@ export class Registry {
     this.#schedules.set(database, state);
   }
 
+  /** All that it holds, in the order in which it was written. */
+  async content(): Promise<RegistryContent> {
+    const rowsOf = this.#reader();
+    const content = new Map<RegistryTable, readonly (readonly Value[])[]>();
+    for (const table of tableNames) content.set(table, await rowsOf(table));
+    return content;
+  }
+
+  /** Adds what another registry knows; of a database that is known here, nothing. */
+  adopt({ database, rows }: RegistryPart): Promise<void> {
+    return this.exclusively(async () => {
+      const [tables, given] = [rows.map(({ table }) => table), rows.map(({ bytes }) => bytes)];
+      await this.#call('adopt', [database ?? 0n, tables, given]);
+      if (this.#changedRows() !== undefined) await this.#readAll();
+    });
+  }
+
   /** Runs `work`, which checks and changes, while no other `work` runs. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     const copy = this.#copy;
@@ -429,8 +455,15 @@ export class Registry {
   }
 
   async #callHere(reducer: RegistryReducer, args: Uint8Array): Promise<number> {
-    const outcome = await this.#outcomeOf(reducer, args).catch(refuseForRegistry);
+    let outcome = await this.#outcomeOf(reducer, args).catch(refuseForRegistry);
+    const isUnknown = (): boolean =>
+      outcome.kind === 'aborted' && outcome.error.code === 'reducer.unknown';
+    if (isUnknown()) {
+      await this.#renew();
+      outcome = await this.#outcomeOf(reducer, args).catch(refuseForRegistry);
+    }
     if (outcome.kind === 'committed') return outcome.offset;
+    if (isUnknown()) throw earlierHostsRefusal();
     const message = `The registry of the service could not be changed: ${outcome.error.code}`;
     throw new Refusal({ code: 'database.broken', message });
   }
@@ -518,8 +551,9 @@ export class Registry {
       sql: `SELECT * FROM "${table}"`,
       confirmed: true,
     });
-    assert(outcome.kind === 'result', 'the registry answers');
-    return outcome.rows;
+    if (outcome.kind === 'result') return outcome.rows;
+    assert(outcome.error.code === 'sql.noTable', 'the registry answers');
+    return new Uint8Array(0);
   }
 }
 
@@ -530,21 +564,6 @@ const tableNames = Object.keys(registryTables) as RegistryTable[];
 
 function isReducer(name: string): name is RegistryReducer {
   return Object.hasOwn(registryReducers, name);
-}
-
-/** What another host gets for a change that was refused here. */
-function answerOf(error: unknown): RegistryAnswer {
-  if (!(error instanceof Refusal)) throw error;
-  const { code, message } = error.body;
-  if (code === 'database.notLeader') return { kind: 'notLeader' };
-  return { kind: 'refused', body: { code, message } };
-}
-
-/** The error's words are about a database, and the caller means another one. */
-function refuseForRegistry(error: unknown): never {
-  if (!(error instanceof Refusal)) throw error;
-  const message = `The registry of the service could not be changed. ${error.body.message}`;
-  throw new Refusal({ ...error.body, message }, { cause: error });
 }
 
 function groupedBy<Key, Item>(

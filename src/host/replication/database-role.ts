@@ -1,4 +1,6 @@
+import type { DatabaseDescription } from '../../database/description.ts';
 import type { LogPoint } from '../../log/log-point.ts';
+import type { AsideCounts } from '../../log/set-aside.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
 
 /**
@@ -27,7 +29,23 @@ export interface FollowerRole {
   readonly isLedElsewhere: boolean;
   /** True if the last read has reached the end of the shared log. */
   readonly isAtEnd: boolean;
+  /** True if its program is loaded: it could serve at once. */
+  readonly isWarm: boolean;
+  /** True while it is being loaded. */
+  readonly isLoading?: boolean;
+  /** Why its program cannot be loaded here: this host does not lead it then. */
+  readonly fault?: string | undefined;
+  /** The last entry that it has read. */
+  readonly seq: number;
   /** Where its copy ends, and the largest offset that is known to be acknowledged. */
   readonly end: LogPoint;
   readonly settledOffset: number;
+  /** Absent: nothing is known of it. */
+  readonly aside?: AsideCounts;
 }
+
+/**
+ * The program by which a follower's copy is read; `undefined`: it takes no reads. `leads`: no more,
+ * because this host leads, and the connections that read it go on with its actor.
+ */
+export type CopyReading = DatabaseDescription | 'leads' | undefined;

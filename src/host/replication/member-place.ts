@@ -1,4 +1,5 @@
 import type { LogPoint } from '../../log/log-point.ts';
+import type { FetchedSnapshot } from '../../log/snapshot-begin.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
 import { type LogName, logName } from '../../shared-log/log-name.ts';
 import type { LookAround } from '../../shared-log/member.ts';
@@ -21,6 +22,11 @@ export interface MemberPlace {
   history(): string;
   look(leader: Lead | undefined): LookAround;
   acknowledgedElsewhere(): Promise<readonly LogPoint[]>;
+  readonly restartEvery?: number | undefined;
+  /** See `HostCluster`. */
+  readonly readRestarts?: (() => boolean) | undefined;
+  /** See `LogSurroundings`. */
+  readonly fetchSnapshot?: ((position: number) => Promise<FetchedSnapshot | undefined>) | undefined;
 }
 
 /** The place of a database that runs in the gateway's thread. */
@@ -31,11 +37,18 @@ export function memberPlaceOf(
     readonly ownerIdentity: OwnerIdentity;
     readonly generation: number;
   },
+  directory?: string,
 ): MemberPlace {
   const { identity, ownerIdentity: owner, generation } = database;
   const { me, sharedLog, entryBytesMax, leaseMillis, waitsForLocalSync } = cluster;
+  const log = logName(cluster.cluster, identity, generation);
+  const { fetchSnapshot, restartEvery, readRestarts } = cluster;
+  const canFetch = fetchSnapshot !== undefined && directory !== undefined;
   return {
-    log: logName(cluster.cluster, identity, generation),
+    ...{ log, restartEvery, readRestarts },
+    ...(canFetch && {
+      fetchSnapshot: (position: number) => fetchSnapshot(log, position, directory),
+    }),
     ...{ owner, generation, me, sharedLog, entryBytesMax, leaseMillis, waitsForLocalSync },
     history: () => cluster.history(),
     look: (leader) => cluster.look(identity, leader),

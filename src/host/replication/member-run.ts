@@ -1,25 +1,33 @@
 import { performance } from 'node:perf_hooks';
+import type { ItemSource } from '../../database/call-queue.ts';
+import { type CopyReader, type CopyReaderEnd, refuseAll } from '../../database/copy-reader.ts';
 import type { Database } from '../../database/database.ts';
 import { DatabaseCopy, type FirstProgram } from '../../database/database-copy.ts';
 import type { DatabaseOptions } from '../../database/open-database.ts';
+import type { TicketedRequest } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import { beginningEntry, createLog } from '../../shared-log/create-log.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import { Member } from '../../shared-log/member.ts';
+import { type LookAround, Member, type SettledNote } from '../../shared-log/member.ts';
 import {
   type Replicator,
   type ReplicatorEnd,
   ReplicatorEndedError,
 } from '../../shared-log/replicator.ts';
-import type { DatabaseRole } from './database-role.ts';
+import type { CopyReading, DatabaseRole } from './database-role.ts';
 import type { MemberPlace } from './member-place.ts';
 import { notLeaderRefusal } from './not-leader.ts';
+import { Warmth } from './warmth.ts';
 
 export interface MemberRunOptions {
   readonly place: MemberPlace;
   /** The term that this host gave away, if that ended the actor before. */
   readonly handedTerm: number | undefined;
+  /** Why the program is not loaded for a while, if it has ended the actor before. */
+  readonly coldReason?: string | undefined;
   readonly role: (role: DatabaseRole) => void;
+  /** Its copy takes reads from now on, of this program; `undefined`: no more. */
+  readonly readable: (reading: CopyReading) => void;
   readonly warn: (message: string) => void;
 }
 
@@ -40,6 +48,11 @@ export class MemberError extends Error {
     super(message);
     this.isStopped = isStopped;
   }
+}
+
+/** The shared log contradicts itself, or what is here; an operator can repair it. */
+export class SharedLogFaultError extends MemberError {
+  override readonly name = 'MemberError';
 }
 
 /**
@@ -64,10 +77,20 @@ export class MemberRun {
   #isDue = false;
   /** True if entry 0 of its log is this one's. */
   #hasCreated = false;
+  readonly #warmth: Warmth;
   #onEnd: (end: ReplicatorEnd) => void = () => undefined;
+  #databaseOptions: DatabaseOptions | undefined;
+  /** Somebody has wanted to read its copy. */
+  #wantsReads = false;
+  #reader: CopyReader | undefined;
+  #isBeginning = false;
+  /** When it looks at the engine again, unless there is a reason to do it before. */
+  #lookAt = 0;
 
   constructor(options: MemberRunOptions) {
     this.#options = options;
+    const { coldReason, warn } = options;
+    this.#warmth = new Warmth({ coldReason, warn, changed: () => this.wake() });
   }
 
   /**
@@ -76,11 +99,15 @@ export class MemberRun {
    * database; nothing is open then.
    */
   async serve(start: MemberStart, options: DatabaseOptions): Promise<Database> {
+    this.#databaseOptions = options;
     try {
-      const copy = await DatabaseCopy.open(options);
+      const copy = await DatabaseCopy.open({
+        ...options,
+        fetchSnapshot: this.#options.place.fetchSnapshot,
+      });
       this.#copy = copy;
       await this.#begin(copy, start);
-      await this.#untilLeading(copy);
+      await this.#untilLeading(copy, options);
       const database = await copy.serve(options, start.first);
       if (this.#end !== undefined) throw new ReplicatorEndedError(this.#end);
       this.#database = database;
@@ -119,6 +146,57 @@ export class MemberRun {
       : (copy.rowsOf(tableName) ?? new Uint8Array(0));
   }
 
+  /** Takes reads of the copy from now on, as soon as the program is loaded. */
+  prepareReads(): void {
+    this.#wantsReads = true;
+    void this.#beginReader();
+  }
+
+  /** What the leader says of its commits; see `Member`. */
+  noteSettled(note: SettledNote): void {
+    this.#member?.noteSettled(note);
+    void this.#beginReader();
+  }
+
+  /** Reads the copy. What cannot be read here is refused. */
+  read(requests: ItemSource<TicketedRequest>): void {
+    const options = this.#databaseOptions;
+    if (this.#reader !== undefined) this.#reader.submitAll(requests);
+    else refuseAll(requests, (turn) => options?.owner.handOver(turn));
+  }
+
+  /** Bytes of the rows and indexes of its copy. */
+  get heldBytes(): number | undefined {
+    return this.#copy?.heldBytes;
+  }
+
+  get statementBytes(): number {
+    return this.#reader?.statementBytes ?? 0;
+  }
+
+  /** Once somebody wants to read, the copy is settled, and its program loaded. */
+  async #beginReader(): Promise<void> {
+    const copy = this.#copy;
+    const options = this.#databaseOptions;
+    if (!this.#wantsReads || this.#isBeginning || copy === undefined || options === undefined)
+      return;
+    if (this.#reader !== undefined || this.#replicator !== undefined || this.#isStopped) return;
+    this.#isBeginning = true;
+    try {
+      this.#reader = await copy.read(options, (end) => this.#readerEnded(end));
+      if (this.#reader !== undefined) this.#options.readable(this.#reader.description);
+    } finally {
+      this.#isBeginning = false;
+    }
+  }
+
+  #readerEnded(end: CopyReaderEnd): void {
+    this.#reader = undefined;
+    this.#options.readable(end.kind === 'leads' ? 'leads' : undefined);
+    if (end.kind !== 'failed') return;
+    this.#options.warn(`Reads of the copy ended with a bug: ${String(end.bug)}`);
+  }
+
   /** Has it look at once: something has changed. */
   wake(): void {
     this.#isDue = true;
@@ -132,13 +210,16 @@ export class MemberRun {
     if (database === undefined || replicator === undefined || this.#end !== undefined) {
       throw notLeaderRefusal(undefined);
     }
-    const late = new Promise<'late'>((resolve) => {
-      setTimeout(resolve, limits.handOverMillisMax, 'late').unref();
-    });
-    const rested = database.rest().then(() => 'rested' as const);
-    if ((await Promise.race([rested, late])) === 'late') {
+    if (database.isMigrating) throw new MemberError(migratingText);
+    // What takes its time is waited for while all else goes on.
+    await this.#untilIdle(database, limits.handOverBusyMillisMax);
+    if (this.#end !== undefined) throw notLeaderRefusal(undefined);
+    database.finishBegun();
+    try {
+      await this.#restFully(database);
+    } catch (error) {
       database.goOn();
-      throw new MemberError('the engine was too slow for a hand-over; this host goes on leading');
+      throw error;
     }
     const ended = new Promise<ReplicatorEnd>((resolve) => {
       this.#onEnd = resolve;
@@ -146,6 +227,25 @@ export class MemberRun {
     replicator.handOver(to);
     const end = this.#end ?? (await ended);
     if (end.kind !== 'handedOver') throw new ReplicatorEndedError(end);
+  }
+
+  /** Everything that was begun is finished, but for procedures that take too long. */
+  async #restFully(database: Database): Promise<void> {
+    await this.#untilIdle(database, limits.handOverRestMillisMax);
+    const late = new Promise<'late'>((resolve) => {
+      setTimeout(resolve, limits.handOverRestMillisMax, 'late').unref();
+    });
+    const settled = database.halt().then(() => 'settled' as const);
+    if (database.isMigrating) throw new MemberError(migratingText);
+    if ((await Promise.race([settled, late])) === 'settled') return;
+    throw new MemberError('the engine was too slow for a hand-over; this host goes on leading');
+  }
+
+  async #untilIdle(database: Database, millisMax: number): Promise<void> {
+    const until = performance.now() + millisMax;
+    while (database.isBusy && this.#end === undefined && performance.now() < until) {
+      await this.#pause(limits.handOverLookMillis);
+    }
   }
 
   /** Ends it, wherever it is; an actor is the owner's to close. */
@@ -192,19 +292,38 @@ export class MemberRun {
     throw stopped();
   }
 
-  async #untilLeading(copy: DatabaseCopy): Promise<void> {
+  async #untilLeading(copy: DatabaseCopy, options: DatabaseOptions): Promise<void> {
     const member = this.#memberOf(copy);
     this.#member = member;
+    let isSent = false;
     while (this.#replicator === undefined) {
       this.#isDue = false;
-      await member.step();
+      if (!isSent || !(await member.takeStreamed())) await this.#look(member);
       if (this.#isStopped) throw stopped();
-      if (member.state.kind === 'failed') throw new MemberError(member.state.reason);
+      if (member.state.kind === 'failed') throw new SharedLogFaultError(member.state.reason);
       if (this.#replicator !== undefined) return;
+      if (member.isAtEnd) this.#warmth.care(copy, () => copy.warm(options));
       this.#tellRole(member, copy);
-      await this.#untilDue(member);
+      void this.#beginReader();
+      isSent = await this.#untilDue(member);
       if (this.#isStopped) throw stopped();
     }
+  }
+
+  async #look(member: Member): Promise<void> {
+    const { leaseMillis } = this.#options.place;
+    const { leaderLookMillis, leaderLookMillisMax, leaderLookSpreadMillis } = limits;
+    await member.step();
+    // A leader that may be silent for long is looked at less often: each look asks the engine.
+    const millis = Math.max(leaderLookMillis, Math.min(leaseMillis / 8, leaderLookMillisMax));
+    const spread = (2 * Math.random() - 1) * leaderLookSpreadMillis;
+    this.#lookAt = performance.now() + millis + spread;
+  }
+
+  /** A host whose disk is full follows as far as it can, and leads nothing. */
+  #seen(copy: DatabaseCopy, leader: Lead | undefined): LookAround {
+    const around = this.#warmth.seen(copy, this.#options.place.look(leader));
+    return this.#databaseOptions?.full === undefined ? around : { ...around, isCandidate: false };
   }
 
   #memberOf(copy: DatabaseCopy): Member {
@@ -214,11 +333,16 @@ export class MemberRun {
       ...{ sharedLog, log, entryBytesMax, leaseMillis, waitsForLocalSync, handedTerm },
       me: { ...place.me, history: place.history() },
       replica: copy,
+      beginning: () =>
+        place.readRestarts?.() === false
+          ? undefined
+          : copy.beginning(place.owner, place.generation),
+      ...(place.restartEvery !== undefined && { restartEvery: place.restartEvery }),
       now: () => performance.now(),
       pause: this.#pause,
       history: () => place.history(),
       acknowledgedElsewhere: () => place.acknowledgedElsewhere(),
-      look: (leader) => place.look(leader),
+      look: (leader) => this.#seen(copy, leader),
       events: {
         onLead: (replicator) => {
           copy.lead(replicator, replicator.storedEnd);
@@ -245,34 +369,42 @@ export class MemberRun {
     // Before the first entry was read nothing is known.
     if (member.next === 0) return;
     const isLedElsewhere = lead !== undefined && lead.boot !== this.#options.place.me.boot;
-    const { end } = copy;
+    const { end, isWarm, aside } = copy;
+    const seq = member.next - 1;
+    const { fault, isLoading } = this.#warmth;
     this.#options.role({
-      ...{ kind: 'follower', term, leader: lead, isLedElsewhere, isAtEnd, end, settledOffset },
+      ...{ kind: 'follower', term, leader: lead, isLedElsewhere, isAtEnd, seq, end, settledOffset },
+      ...{ isWarm, isLoading, fault, aside },
     });
   }
 
-  /** Until an entry may be there, a look is due, or somebody has asked for one. */
-  async #untilDue(member: Member): Promise<void> {
+  /**
+   * Until an entry may be there, a look is due, or somebody has asked for one. True if it is an
+   * entry: its leader may have sent it.
+   */
+  async #untilDue(member: Member): Promise<boolean> {
     const { sharedLog, log } = this.#options.place;
-    const { leaderLookMillis, leaderLookSpreadMillis, followPauseMillis } = limits;
-    const spread = (2 * Math.random() - 1) * leaderLookSpreadMillis;
     const over = new AbortController();
-    const woken = new Promise<void>((resolve) => {
-      this.#wakeUp = resolve;
+    const woken = new Promise<false>((resolve) => {
+      this.#wakeUp = () => resolve(false);
     });
-    // An engine that cannot be reached is asked again at the next look.
     const entry = sharedLog.wait(log, member.next, over.signal).then(
-      () => this.#pause(followPauseMillis),
+      async () => {
+        await this.#pause(limits.followPauseMillis);
+        return true;
+      },
+      // An engine that cannot be reached is asked again at the next look.
       () => woken,
     );
     let timer: NodeJS.Timeout | undefined;
-    const look = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, leaderLookMillis + spread);
+    const look = new Promise<false>((resolve) => {
+      timer = setTimeout(resolve, Math.max(0, this.#lookAt - performance.now()), false);
       timer.unref();
     });
-    if (!this.#isDue) await Promise.race([woken, entry, look]);
+    const isEntry = !this.#isDue && (await Promise.race([woken, entry, look]));
     clearTimeout(timer);
     over.abort();
+    return isEntry && !this.#isDue;
   }
 
   get #isStopped(): boolean {
@@ -284,6 +416,9 @@ export class MemberRun {
       setTimeout(resolve, millis).unref();
     });
 }
+
+const migratingText =
+  'a migration of this database is under way; move it when that is done, or cancel the publish';
 
 function stopped(): MemberError {
   return new MemberError('the database is closed', true);

@@ -1,5 +1,5 @@
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import type { DatabaseRole } from './database-role.ts';
+import type { DatabaseRole, FollowerRole } from './database-role.ts';
 
 /** What an operator sees of this host's part in a database. */
 export interface MemberState {
@@ -8,7 +8,11 @@ export interface MemberState {
   readonly term: number;
   /** Who leads by the last entry that says so; absent where this host does, or does not know. */
   readonly leader: Pick<Lead, 'host' | 'name' | 'address'> | undefined;
-  /** The last commit that this host has, and the last that it knows to be acknowledged. */
+  /**
+   * The last commit that this host has, and the last that it knows to be acknowledged; where it
+   * neither leads nor follows now, those that it knew when it did, absent if it has not since it
+   * started.
+   */
   readonly offset: number | undefined;
   readonly acknowledgedOffset: number | undefined;
   /**
@@ -30,9 +34,12 @@ export interface LedOffsets {
 export class SeenRole {
   readonly #now: () => number;
   #role: DatabaseRole = { kind: 'opening' };
+  #generation: number | undefined;
   #term = 0;
   #leader: Lead | undefined;
   #seenAt: number | undefined;
+  /** What it knew when it followed last; `led`: it has led since. */
+  #last: 'led' | Pick<FollowerRole, 'end' | 'settledOffset'> | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -42,31 +49,39 @@ export class SeenRole {
     return this.#role;
   }
 
-  note(role: DatabaseRole): void {
+  /** `generation`: of its log; offsets of an earlier one say nothing of it. */
+  note(role: DatabaseRole, generation = 0): void {
     this.#role = role;
+    if (generation !== this.#generation) {
+      this.#generation = generation;
+      this.#term = 0;
+      this.#last = undefined;
+    }
     if (role.kind === 'follower') {
       this.#term = role.term;
       this.#leader = role.leader;
+      this.#last = { end: role.end, settledOffset: role.settledOffset };
       if (role.isAtEnd) this.#seenAt = this.#now();
     } else if (role.kind === 'leader') {
       this.#term = role.term;
       this.#leader = undefined;
       this.#seenAt = undefined;
+      this.#last = 'led';
     }
   }
 
-  /** `led`: of the database, where this host leads it. */
+  /** `led`: of the database, where this host leads it, or has not followed since it did. */
   state(led: LedOffsets | undefined): MemberState {
     const role = this.#role;
     const isLeader = role.kind === 'leader';
     const age = this.#seenAt === undefined ? undefined : this.#now() - this.#seenAt;
-    const follower = role.kind === 'follower' ? role : undefined;
+    const last = this.#last;
     return {
       role: role.kind,
       term: this.#term,
       leader: this.#leader,
-      offset: isLeader ? led?.offset : follower?.end.offset,
-      acknowledgedOffset: isLeader ? led?.durableOffset : follower?.settledOffset,
+      offset: last === 'led' ? led?.offset : last?.end.offset,
+      acknowledgedOffset: last === 'led' ? led?.durableOffset : last?.settledOffset,
       ageMillis: isLeader ? 0 : age,
       reason: role.kind === 'broken' ? role.reason : undefined,
     };

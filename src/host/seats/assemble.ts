@@ -9,6 +9,7 @@ import {
 import { Refusal } from '../../database/outcome.ts';
 import { examineProgram } from '../../database/program.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
+import { limits } from '../../limits.ts';
 import { isForSpace } from '../../log/log-error.ts';
 import { emptyCatalog } from '../../schema/build-catalog.ts';
 import { Store } from '../../store/store.ts';
@@ -35,7 +36,10 @@ export async function assembleMember(
 ): Promise<Database> {
   const first = mode.kind === 'open' ? undefined : mode;
   const database = await member.serve({ first, mustBeNew: mode.kind === 'create' }, options);
-  await settleCrash(database, options, mode.kind === 'open' ? mode : {});
+  const { skipFirstDisconnect = false, failedSchedule }: Crash = mode.kind === 'open' ? mode : {};
+  if (failedSchedule !== undefined) await failScheduled(database, failedSchedule);
+  // Clients of the leader before may be many, and callers wait; other hosts announce theirs.
+  database.leftovers.begin(skipFirstDisconnect, limits.announceMillis);
   database.beginSchedules();
   return database;
 }
@@ -71,10 +75,15 @@ async function settleCrash(
   crash: Crash,
 ): Promise<void> {
   const { skipFirstDisconnect = false, failedSchedule } = crash;
-  await database.disconnectLeftovers(options.clock.nowMicros(), skipFirstDisconnect);
-  if (failedSchedule !== undefined) {
-    await database.failScheduled(failedSchedule.mark, failedSchedule.message);
-  }
+  await database.leftovers.endAll(options.clock.nowMicros(), skipFirstDisconnect);
+  if (failedSchedule !== undefined) await failScheduled(database, failedSchedule);
+}
+
+async function failScheduled(
+  { leftovers }: Database,
+  { mark, message }: NonNullable<Crash['failedSchedule']>,
+): Promise<void> {
+  await leftovers.failScheduled(mark, message);
 }
 
 /** How the actor before this one ended. */

@@ -89,7 +89,8 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
         cron: cronReader,
         follower,
         snapshotDesk: snapshotDeskOf(directory, disk, entropy),
-        member: cluster && memberPlaceOf(cluster, { identity, ownerIdentity, generation }),
+        member:
+          cluster && memberPlaceOf(cluster, { identity, ownerIdentity, generation }, directory),
         ...(directory !== undefined && {
           historyDesk: new HistoryDesk(),
           history: (task: HistoryTask, signal: AbortSignal) =>

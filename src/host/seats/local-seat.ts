@@ -1,4 +1,6 @@
+import { present } from '../../assert.ts';
 import type { MakeAlarm } from '../../database/alarm.ts';
+import type { ItemSource } from '../../database/call-queue.ts';
 import type { Clock } from '../../database/clock.ts';
 import type { CronReader } from '../../database/cron.ts';
 import type { Database } from '../../database/database.ts';
@@ -19,6 +21,7 @@ import type { ModuleLogLine } from '../../module/log-line.ts';
 import { type ActorEnv, emptyActorEnv, envFor } from '../../module/module-env.ts';
 import { nextTurn } from '../../node/next-turn.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
+import type { SettledNote } from '../../shared-log/member.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { MemberPlace } from '../replication/member-place.ts';
 import { MemberError, MemberRun } from '../replication/member-run.ts';
@@ -92,15 +95,25 @@ export class LocalSeat implements Seat {
       place &&
       new MemberRun({
         place,
-        handedTerm: start.handedTerm,
+        ...{ handedTerm: start.handedTerm, coldReason: start.coldReason },
         role: (role) => events.role?.(role),
+        readable: (reading) => events.readable?.(reading),
         warn: (message) => events.warn(message),
       });
     this.#opening = this.#open(mode, start);
   }
 
   submit(requests: readonly TicketedRequest[]): void {
+    if (this.#database === undefined) this.#member?.read(sourceOf(requests));
     for (const request of requests) this.#database?.submit(request);
+  }
+
+  noteSettled(note: SettledNote): void {
+    this.#member?.noteSettled(note);
+  }
+
+  prepareReads(): void {
+    this.#member?.prepareReads();
   }
 
   setStorage(limits: StorageLimits): void {
@@ -226,4 +239,14 @@ export class LocalSeat implements Seat {
     const reached = (ticket: Ticket) => board.reached(ticket);
     this.#events.ended({ ...end, scheduled: board.mark, reached });
   }
+}
+
+function sourceOf(requests: readonly TicketedRequest[]): ItemSource<TicketedRequest> {
+  const left = [...requests].reverse();
+  return {
+    get remaining() {
+      return left.length;
+    },
+    next: () => present(left.pop(), 'a request that remains'),
+  };
 }

@@ -19,7 +19,9 @@ import type { WriteNumber } from '../../database/write-number.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { ActorEnv } from '../../module/module-env.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import type { DatabaseRole } from '../replication/database-role.ts';
+import type { SettledNote } from '../../shared-log/member.ts';
+import type { Handed } from '../../shared-log/replicator.ts';
+import type { CopyReading, DatabaseRole } from '../replication/database-role.ts';
 import type { HistoryAnswer, HistoryTask } from './history-task.ts';
 import type { OwnEnd } from './own-ends.ts';
 
@@ -29,7 +31,7 @@ import type { OwnEnd } from './own-ends.ts';
  * when an actor ended before its time.
  */
 export interface Seat {
-  /** Only after `opened`. Requests are run in this order. */
+  /** Only after `opened`, or reads while it is `readable`. Requests are run in this order. */
   submit(requests: readonly TicketedRequest[]): void;
   /**
    * Nobody wants the result of this update any more: the actor sees that even while it reads no
@@ -54,6 +56,10 @@ export interface Seat {
   kill(end: Kill): void;
   /** Of a member of a cluster: has it look at the shared log at once. */
   wake?(): void;
+  /** Of a member that follows: what the leader says of its commits. */
+  noteSettled?(note: SettledNote): void;
+  /** Of a member that follows: has its copy made ready for reads; `readable` tells. */
+  prepareReads?(): void;
   /** Gives the database to another host; rejects where that was not done. */
   handOver?(to: Lead): Promise<void>;
 }
@@ -77,6 +83,8 @@ export interface SeatStart {
   readonly logBytes?: number;
   /** The term that this host gave away, if that ended the actor before. */
   readonly handedTerm?: number | undefined;
+  /** Why a follower does not load its program for a while: it has ended the actor before. */
+  readonly coldReason?: string | undefined;
   /** What has to be done before anything is read. */
   readonly after?: Promise<void> | undefined;
 }
@@ -118,6 +126,8 @@ export interface SeatEvents {
   memory(memory: SeatMemory): void;
   /** Reports this host's part in a database of a cluster, at each look and when it has changed. */
   role?(role: DatabaseRole): void;
+  /** The copy of a member that follows takes reads from now on, or no more. */
+  readable?(reading: CopyReading): void;
   /** The actor is gone without `close`; the last event. */
   ended(end: SeatEnd): void;
 }
@@ -188,8 +198,8 @@ export interface SeatEnd {
   readonly body?: RefusalBody;
   /** True: nothing remains of what was not handed over, whatever `reached` says. */
   readonly isUndone?: boolean | undefined;
-  /** The term that was given to another host. */
-  readonly handedTerm?: number | undefined;
+  /** The term that was given to another host, after everything that had begun was finished. */
+  readonly handed?: Handed | undefined;
   /** Ticket of the request that the actor was running, if any. */
   readonly running: Ticket | undefined;
   /** The scheduled run that was under way, if any. */

@@ -6,12 +6,13 @@ import { DiskError } from '../../log/disk.ts';
 import { isForSpace, LogBrokenError, WriterError } from '../../log/log-error.ts';
 import { cutText } from '../../module/log-line.ts';
 import { type ReplicatorEnd, ReplicatorEndedError } from '../../shared-log/replicator.ts';
+import { SharedLogFaultError } from '../replication/member-run.ts';
 import type { SeatEnd } from './seat.ts';
 
 /** The part of an end that crosses threads. */
 export type PlainEnd = Pick<
   SeatEnd,
-  'cause' | 'message' | 'body' | 'isUndone' | 'running' | 'handedTerm'
+  'cause' | 'message' | 'body' | 'isUndone' | 'running' | 'handed'
 >;
 
 /** The reason why an actor did not start, by whether another start could help. */
@@ -21,6 +22,8 @@ export function endOfStart(error: unknown): PlainEnd {
     return { cause: 'refused', message, body: error.body, running: undefined };
   }
   if (error instanceof ReplicatorEndedError) return endOfLead(error.end, undefined);
+  // It is looked at again: an operator may repair it meanwhile.
+  if (error instanceof SharedLogFaultError) return { cause: 'log', message, running: undefined };
   if (error instanceof AssertionError) return { cause: 'bug', message, running: undefined };
   if (isSuperseded(error)) return { cause: 'superseded', message, running: undefined };
   if (error instanceof DiskError || error instanceof LogBrokenError) {
@@ -46,7 +49,7 @@ function endOfLead(end: ReplicatorEnd, running: SeatEnd['running']): PlainEnd {
       return { cause: 'deposed', message: 'another host leads it', running };
     case 'handedOver': {
       const message = 'it was given to another host';
-      return { cause: 'deposed', message, running, handedTerm: end.term };
+      return { cause: 'deposed', message, running, handed: end };
     }
     case 'stopped':
       return { cause: 'deposed', message: 'this host has stopped leading', running };

@@ -119,6 +119,13 @@ export class Site {
     this.#announced.clear();
   }
 
+  /** Reads again what is served, once `renew` has changed the shelf; it does nothing: false. */
+  reload(renew: () => Promise<boolean>): Promise<void> {
+    return this.#inTurn(async () => {
+      if (await renew()) this.unload();
+    });
+  }
+
   end(): void {
     clearTimeout(this.#timer);
   }

@@ -2,11 +2,14 @@ import { Refusal, refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { noSpaceText, noSpaceTextForCallers } from '../../node/folder-space.ts';
 import type { Report } from '../../node/report-line.ts';
+import type { SnapshotStore } from '../../shared-log/snapshot-store.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import { noEngine } from '../replication/engine-state.ts';
 import { type SiteEncoding, shelfName } from './compress-file.ts';
 import { DiskShelf } from './disk-shelf.ts';
 import { type Decider, type Deploy, decodeServed, type ServedSite } from './served-site.ts';
+import { SharedShelf } from './shared-shelf.ts';
 import { MemoryShelf, type Shelf } from './shelf.ts';
 import { Site, type SiteQuota, type StagedSite, type StaticChoice } from './site.ts';
 import { checkedSet, type SiteSet } from './site-set.ts';
@@ -21,14 +24,24 @@ export interface SitesOptions {
   readonly earlierBytesMax: (database: DatabaseIdentity) => number;
   /** Sets that earlier deploys were served with, and that may be served again; newest first. */
   readonly earlierSets: (database: DatabaseIdentity) => Promise<readonly string[]>;
-  /** True: other hosts may lead these databases, and would not have their files. */
-  readonly isOfCluster?: boolean;
+  /** Present: other hosts may lead these databases. */
+  readonly shared?: SharedSites | undefined;
   readonly report: Report;
 }
 
-const notSharedText =
-  'static files are not shared between the hosts of a cluster yet. Publish without them, and ' +
-  'serve them from a web server';
+/** How hosts of a cluster share static files. */
+export interface SharedSites {
+  /** Absent: they have no place for them. */
+  readonly store: SnapshotStore | undefined;
+  /** The term in which this host leads a database; `undefined`: it does not. */
+  readonly term: (database: DatabaseIdentity) => number | undefined;
+  /** True once it is proved that this host led a database at a moment after the call. */
+  readonly provesLead: (database: DatabaseIdentity) => Promise<boolean>;
+}
+
+const noPlaceText =
+  'the hosts of this cluster share static files where they share snapshots, and have no place ' +
+  'for these. Its operator starts all hosts with --snapshots; or publish without static files';
 
 /** What was served of one database since the service started. */
 export interface SiteFigures {
@@ -50,11 +63,18 @@ export interface SiteContent {
   slice(from: number, length: number): Promise<Uint8Array>;
 }
 
+interface SiteEntry {
+  readonly shelf: Shelf;
+  readonly site: Site;
+  /** The term in which this host has read what hosts share of it. */
+  term?: number;
+}
+
 /** The static files of all databases. */
 export class Sites {
   readonly #options: SitesOptions;
   /** Those whose files are in memory are in the order of their last use. */
-  readonly #sites = new Map<DatabaseIdentity, { readonly shelf: Shelf; readonly site: Site }>();
+  readonly #sites = new Map<DatabaseIdentity, SiteEntry>();
   readonly #bytes = new Map<DatabaseIdentity, number>();
   readonly #kept = new Map<DatabaseIdentity, number>();
   readonly #figures = new Map<DatabaseIdentity, { requests: number; bytes: number }>();
@@ -69,7 +89,12 @@ export class Sites {
     const kept = await site.measure();
     if (kept === 0) this.#sites.delete(database);
     else this.#kept.set(database, kept);
+    await this.#noteServed(database, shelf);
+  }
+
+  async #noteServed(database: DatabaseIdentity, shelf: Shelf): Promise<void> {
     const content = await shelf.read('served.json');
+    this.#bytes.delete(database);
     if (content === undefined) return;
     try {
       this.#bytes.set(database, decodeServed(Buffer.from(content).toString('utf8')).bytes);
@@ -93,7 +118,13 @@ export class Sites {
 
   /** Removes what is in memory of a deleted database. Its folder goes with it. */
   forget(database: DatabaseIdentity): void {
-    this.#sites.get(database)?.site.end();
+    const { shelf, site } = this.#entry(database);
+    site.end();
+    if (shelf instanceof SharedShelf) {
+      shelf.clear().catch((error: unknown) => {
+        this.#complain(database, `its static files stay in the store: ${String(error)}`);
+      });
+    }
     this.#sites.delete(database);
     this.#bytes.delete(database);
     this.#kept.delete(database);
@@ -106,7 +137,7 @@ export class Sites {
   }
 
   async served(database: DatabaseIdentity): Promise<ServedSite> {
-    const entry = this.#entry(database);
+    const entry = await this.#fresh(database);
     if (entry.site.loaded !== undefined) return entry.site.loaded;
     const served = await entry.site.served();
     this.#unloadOthers(database);
@@ -114,8 +145,9 @@ export class Sites {
   }
 
   /** Whether a set is here whole, and could be published. */
-  hasSet(database: DatabaseIdentity, id: string): Promise<boolean> {
-    return this.#entry(database).site.has(id);
+  async hasSet(database: DatabaseIdentity, id: string): Promise<boolean> {
+    const { site } = await this.#fresh(database);
+    return site.has(id);
   }
 
   /** A content in an encoding; `undefined`: it is not kept in that form, or gone. */
@@ -132,19 +164,24 @@ export class Sites {
   }
 
   /** Throws `Refusal`: see `checkedSet`, and that of the quota. */
-  announce(database: DatabaseIdentity, set: SiteSet, quota: SiteQuota) {
-    if (this.#options.isOfCluster === true) throw refusal('publish.invalid', notSharedText);
+  async announce(database: DatabaseIdentity, set: SiteSet, quota: SiteQuota) {
+    const { shared } = this.#options;
+    if (shared !== undefined && shared.store === undefined) {
+      throw refusal('publish.invalid', noPlaceText);
+    }
     const checked = checkedSet(set);
-    return this.#withSpace(database, () => this.#entry(database).site.announce(checked, quota));
+    const { site } = await this.#fresh(database);
+    return this.#withSpace(database, () => site.announce(checked, quota));
   }
 
-  receive(
+  async receive(
     database: DatabaseIdentity,
     hash: string,
     pieces: AsyncIterable<Uint8Array>,
     quota: SiteQuota,
   ): Promise<void> {
-    return this.#withSpace(database, () => this.#entry(database).site.receive(hash, pieces, quota));
+    const { site } = await this.#fresh(database);
+    return this.#withSpace(database, () => site.receive(hash, pieces, quota));
   }
 
   /** See `Site.stage`. */
@@ -154,7 +191,7 @@ export class Sites {
     deploy: Omit<Deploy, 'commit'> & { readonly decider: Decider },
     quota: SiteQuota,
   ): Promise<StagedSite | undefined> {
-    const { site } = this.#entry(database);
+    const { site } = await this.#fresh(database);
     const staged = await this.#withSpace(database, () => site.stage(choice, deploy, quota));
     if (staged === undefined) return undefined;
     const done = async (commit: number) => {
@@ -175,7 +212,7 @@ export class Sites {
     deploy: Omit<Deploy, 'commit'>,
     quota: SiteQuota,
   ): Promise<RestoredSite | undefined> {
-    const { site } = this.#entry(database);
+    const { site } = await this.#fresh(database);
     const other = new DiskShelf(folder);
     const taken = await this.#withSpace(database, () => site.takeFrom(other, quota));
     const { choice } = taken;
@@ -206,13 +243,43 @@ export class Sites {
     return [...this.#figures].map(([database, counts]) => ({ database, ...counts }));
   }
 
-  #entry(database: DatabaseIdentity) {
+  /** Where this host has begun to lead a database, its files are those that hosts share. */
+  async #fresh(database: DatabaseIdentity): Promise<SiteEntry> {
+    const entry = this.#entry(database);
+    const { shelf, site } = entry;
+    const term = this.#options.shared?.term(database);
+    if (!(shelf instanceof SharedShelf) || term === undefined) return entry;
+    const isFresh = () => entry.term === term && !shelf.isBehind;
+    if (isFresh()) return entry;
+    try {
+      await this.#withSpace(database, () =>
+        site.reload(async () => {
+          if (isFresh()) return false;
+          await shelf.refresh();
+          entry.term = term;
+          return true;
+        }),
+      );
+      await this.#noteServed(database, shelf);
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      this.#complain(database, `its static files cannot be fetched: ${String(error)}`);
+      throw noEngine();
+    }
+    return entry;
+  }
+
+  #entry(database: DatabaseIdentity): SiteEntry {
     let entry = this.#sites.get(database);
     if (entry === undefined) {
       const { folderOf, nowMillis, generation, running } = this.#options;
       const { earlierBytesMax, earlierSets } = this.#options;
       const folder = folderOf(database);
-      const shelf = folder === undefined ? new MemoryShelf(nowMillis) : new DiskShelf(folder);
+      const counted = (bytes: number) => {
+        this.#kept.set(database, this.keptBytesOf(database) + bytes);
+      };
+      const own = folder === undefined ? new MemoryShelf(nowMillis) : new DiskShelf(folder);
+      const shelf = this.#sharedShelf(database, own, counted) ?? own;
       const site = new Site({
         shelf,
         nowMillis,
@@ -220,13 +287,28 @@ export class Sites {
         running: () => running(database),
         earlierBytesMax: () => earlierBytesMax(database),
         earlierSets: () => earlierSets(database),
-        counted: (bytes) => this.#kept.set(database, this.keptBytesOf(database) + bytes),
+        counted,
         complain: (problem) => this.#complain(database, problem),
       });
       entry = { shelf, site };
       this.#sites.set(database, entry);
     }
     return entry;
+  }
+
+  #sharedShelf(
+    database: DatabaseIdentity,
+    own: Shelf,
+    counted: (bytes: number) => void,
+  ): SharedShelf | undefined {
+    const { shared, nowMillis } = this.#options;
+    if (shared?.store === undefined) return undefined;
+    return new SharedShelf({
+      ...{ own, store: shared.store, prefix: `site/${identityToHex(database)}/`, counted },
+      nowMillis,
+      complain: (problem) => this.#complain(database, problem),
+      provesLead: () => shared.provesLead(database),
+    });
   }
 
   /** Bounds the memory of all sites: those used longest ago are read again when needed. */

@@ -1,5 +1,11 @@
 import { unreachable } from '../../assert.ts';
-import type { CallError, ProcedureError, RefusalBody, SqlError } from '../../database/outcome.ts';
+import type {
+  CallError,
+  ProcedureError,
+  RefusalBody,
+  ResumeOutcome,
+  SqlError,
+} from '../../database/outcome.ts';
 import { TimeCounts, type TimeFigures } from '../../database/time-counts.ts';
 import type { ExportError } from '../../database/transfer/export-ask.ts';
 import type { ImportError } from '../../database/transfer/import-request.ts';
@@ -23,10 +29,12 @@ export interface AnswerFigures {
  */
 export class AnswerCounts {
   readonly #times = operations.flatMap(() => outcomes.map(() => new TimeCounts()));
+  readonly #resumes = { resumed: 0, rows: 0, rewound: 0 };
   readonly #codes = new Map(failures.map((code) => [code, 0]));
 
   /** Counts an answer and returns its slot for `took`; below zero: it has none. */
   note(kind: DatabaseRequest['kind'], reply: DatabaseReply): number {
+    if (reply.kind === 'resumed') this.#resumed(reply.outcome);
     return this.noteCode(kind, codeOf(reply));
   }
 
@@ -57,6 +65,17 @@ export class AnswerCounts {
         return isShown ? [{ operation, outcome, times }] : [];
       }),
     );
+  }
+
+  /** Clients that came back, by what they got. */
+  get resumes(): Readonly<Record<ResumeOutcome['kind'], number>> {
+    return this.#resumes;
+  }
+
+  /** Who names no set has just come. A kind may be of a process that a module has taken over. */
+  #resumed({ kind, sets }: ResumeOutcome): void {
+    const isBack = kind !== 'resumed' || sets.length > 0;
+    if (isBack && Object.hasOwn(this.#resumes, kind)) this.#resumes[kind] += 1;
   }
 
   /** Refusals by code; failures are listed even with a count of zero. */
@@ -93,6 +112,7 @@ function operationOf(kind: DatabaseRequest['kind']): number {
     case 'import':
     case 'connect':
     case 'disconnect':
+    case 'resume':
     case 'unsubscribe':
     case 'program':
     case 'update':
@@ -131,6 +151,7 @@ function codeOf(reply: DatabaseReply): Code | undefined {
     case 'rolled':
     case 'disconnected':
     case 'outdated':
+    case 'resumed':
     case 'unsubscribed':
     case 'reading':
     case 'program':
@@ -205,6 +226,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'database.locked': 'refused',
   'database.notLeader': 'refused',
   'database.noLeader': 'failed',
+  'database.noEngine': 'failed',
   'database.lost': 'failed',
   'database.opening': 'failed',
   'database.overloaded': 'failed',
@@ -242,6 +264,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'history.busy': 'failed',
   'history.future': 'refused',
   'history.other': 'refused',
+  'database.reset': 'refused',
   'job.unknown': 'refused',
   'backup.invalid': 'refused',
   'backup.unknownObject': 'refused',

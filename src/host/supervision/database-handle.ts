@@ -25,6 +25,7 @@ import type { ModuleDefinition } from '../../schema/definition.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
 import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
+import type { CopyHandle } from './copy-handle.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 import type { DatabaseHealth } from './health.ts';
 import type { CallCounts, VitalFigures } from './vitals.ts';
@@ -54,6 +55,8 @@ export type {
 export interface DatabaseHandle {
   /** Resolves once the database serves. */
   describe(): Promise<DatabaseDescription>;
+  /** Reads of this host's copy, where another host leads the database. */
+  readonly copy: CopyHandle;
   /** The last description, without waiting; `undefined` before the database has served. */
   readonly description: DatabaseDescription | undefined;
   call(request: CallRequest): Promise<CallOutcome>;

@@ -1,9 +1,10 @@
 import { assert, unreachable } from '../../assert.ts';
 import { type Refusal, stoppedRefusal } from '../../database/outcome.ts';
 import type { KeptLog, StorageLimits } from '../../database/storage-quota.ts';
-import { limits } from '../../limits.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import type { DatabaseRole, FollowerRole } from '../replication/database-role.ts';
+import type { SettledNote } from '../../shared-log/member.ts';
+import type { Handed } from '../../shared-log/replicator.ts';
+import type { CopyReading, DatabaseRole, FollowerRole } from '../replication/database-role.ts';
 import { notLeaderRefusal } from '../replication/not-leader.ts';
 import { endLine } from '../seats/end-line.ts';
 import {
@@ -19,9 +20,13 @@ import { deferred } from './deferred.ts';
 import { failedRefusal, notStartedRefusal } from './end-refusals.ts';
 import { FullDisk } from './full-disk.ts';
 import {
+  coldReasonAfter,
+  finish,
   type HopefulState,
   type LifeOwner,
   type LifeState,
+  openMode,
+  type ReadingSeat,
   type Starts,
   seatOf,
   shownState,
@@ -29,8 +34,8 @@ import {
 } from './life-state.ts';
 import { LineTimes } from './line-times.ts';
 import { Opening } from './opening.ts';
-import { Reopening } from './reopening.ts';
-import type { WakeReason } from './rest.ts';
+import { isOfLeftover, Reopening } from './reopening.ts';
+import { type WakeReason, wakeTexts } from './rest.ts';
 import { isSelfActing, noSchedules, type ScheduleState } from './schedule-state.ts';
 import { ScheduledEnds } from './scheduled-ends.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
@@ -61,6 +66,8 @@ export class DatabaseLife {
   #restarts = 0;
   /** The term that this host has given away with its last actor. */
   #handedTerm: number | undefined;
+  /** Why the next actor does not load its program while it follows. */
+  #coldReason: string | undefined;
   #openMillis: number | undefined;
   /** Whether the schedules were paused when the last seat was taken. */
   #beganPaused = false;
@@ -98,6 +105,25 @@ export class DatabaseLife {
   get servingSeat(): Seat | undefined {
     const state = this.#state;
     return state.kind === 'serving' ? state.seat : undefined;
+  }
+
+  /** The seat whose copy takes reads, while another host leads, and its program. */
+  get readingSeat(): ReadingSeat | undefined {
+    const state = this.#state;
+    if (state.kind !== 'following' || state.readable === undefined) return undefined;
+    return { seat: state.seat, description: state.readable, role: state.role };
+  }
+
+  noteSettled(note: SettledNote): void {
+    if (this.#state.kind === 'following') this.#state.seat.noteSettled?.(note);
+  }
+
+  /** Has the copy made ready for reads; false: it will not be. */
+  prepareReads(): boolean {
+    const state = this.#state;
+    if (state.kind !== 'following' || state.role.fault !== undefined) return false;
+    state.seat.prepareReads?.();
+    return true;
   }
 
   /** How long it took to open the last time; `undefined`: it did not. */
@@ -251,7 +277,7 @@ export class DatabaseLife {
     const deadline = setTimeout(() => this.#kill(killAtStop), millisMax);
     try {
       if (this.#state.kind === 'settling') await this.#state.end.promise;
-      if (this.#isMember) await this.#endFollower();
+      if (this.#options.role !== undefined) await this.#endFollower();
       if (shownState(this.#state) === 'opening') await this.started().catch(() => undefined);
       const idle = this.#owner.idle();
       if (idle !== undefined) await idle;
@@ -266,18 +292,44 @@ export class DatabaseLife {
 
   /** A follower whose actor would begin with another pause of its schedules begins again. */
   async renew(): Promise<void> {
+    if (this.#state.kind !== 'following' || this.#schedules.isPaused === this.#beganPaused) return;
+    if ((await this.#vacate()) !== undefined) this.#reopen(false);
+  }
+
+  /**
+   * Lets the copy of a follower go, or a broken one: it has no actor until it is opened again, and
+   * cannot be opened before `goes` has returned. False: it leads, does something else, or somebody
+   * waits for it.
+   */
+  async letGo(goes: () => void): Promise<boolean> {
+    const isBroken = this.#state.kind === 'broken' && this.#closing === undefined;
+    const vacated = isBroken ? { isLed: false, starts: new Set() } : await this.#vacate();
+    if (vacated === undefined) return false;
+    const isWanted = vacated.isLed || vacated.starts.size > 0 || this.#owner.isAwaited();
+    if (isWanted) {
+      this.#reopen(false);
+      return false;
+    }
+    goes();
+    this.#state = { kind: 'closed' };
+    return true;
+  }
+
+  /** Has the actor of a follower finish; `undefined`: there is none, or it stops for good. */
+  async #vacate(): Promise<{ readonly isLed: boolean; readonly starts: Starts } | undefined> {
     const before = this.#state;
-    if (before.kind !== 'following' || this.#closing !== undefined) return;
-    if (this.#schedules.isPaused === this.#beganPaused) return;
+    if (before.kind !== 'following' || this.#closing !== undefined) return undefined;
     const { seat } = before;
     const vacating: LifeState = { kind: 'vacating', seat, starts: new Set(), isLast: false };
     this.#state = vacating;
+    this.#owner.vacated();
     await finish(seat);
     // It may have begun to lead in its last moment; that actor has finished, too.
-    const isOver = this.#state !== vacating && this.servingSeat !== seat;
-    if (isOver) return;
-    if (vacating.isLast || this.#closing !== undefined) this.#stop();
-    else this.#reopen(false);
+    const isLed = this.servingSeat === seat;
+    if (this.#state !== vacating && !isLed) return undefined;
+    if (!vacating.isLast && this.#closing === undefined) return { isLed, starts: vacating.starts };
+    this.#stop();
+    return undefined;
   }
 
   /** Has its member look at the shared log at once. */
@@ -290,10 +342,6 @@ export class DatabaseLife {
     const { servingSeat: seat } = this;
     if (seat?.handOver === undefined) throw notLeaderRefusal(undefined);
     await seat.handOver(to);
-  }
-
-  get #isMember(): boolean {
-    return this.#options.role !== undefined;
   }
 
   /** A member that does not lead has nothing to finish, and may never open. */
@@ -379,6 +427,7 @@ export class DatabaseLife {
       hasRead: (bytes) => this.#opening?.hasRead(bytes),
       links: (isLinking) => this.#opening?.links(isLinking),
       opened: (opening) => this.#opened(opening, mode),
+      followed: (turn) => owner.followed(turn),
       handOver: (turn) => {
         this.#reopening.succeeded();
         owner.handOver(turn);
@@ -388,14 +437,16 @@ export class DatabaseLife {
       warn: (message) => this.#options.warn(message),
       memory: (memory) => owner.memory(memory),
       role: (role) => this.#role(role),
+      readable: (reading) => this.#readable(reading),
       ended: (end) => this.#ended(end, mode),
     });
     const env = this.#options.env?.();
     const { isPaused: schedulesPaused } = this.#schedules;
     this.#beganPaused = schedulesPaused;
     const state = { storage: this.#storage, schedulesPaused, env };
+    const member = { handedTerm: this.#handedTerm, coldReason: this.#coldReason };
     return this.#options.takeSeat(
-      { mode, lastTicket: owner.lastTicket(), ...state, logBytes, handedTerm: this.#handedTerm },
+      { mode, lastTicket: owner.lastTicket(), ...state, logBytes, ...member },
       events,
     );
   }
@@ -419,12 +470,19 @@ export class DatabaseLife {
     if (role.kind === 'follower' && role.isLedElsewhere) this.#follow(role);
   }
 
+  #readable(reading: CopyReading): void {
+    if (this.#state.kind !== 'following') return;
+    this.#state.readable = reading === 'leads' ? undefined : reading;
+    this.#owner.readable(reading === 'leads');
+  }
+
   #follow(role: FollowerRole): void {
     const before = this.#state;
     if (before.kind === 'following') before.role = role;
     if (before.kind !== 'creating' && before.kind !== 'opening') return;
     this.#opening?.ended();
-    this.#state = { kind: 'following', seat: before.seat, starts: new Set(), role };
+    const { seat } = before;
+    this.#state = { kind: 'following', seat, starts: new Set(), role, readable: undefined };
     this.#owner.finished('following', notLeaderRefusal(role));
     for (const { resolve } of before.starts) resolve();
   }
@@ -438,8 +496,12 @@ export class DatabaseLife {
 
   /** Decides what follows after an actor ended before its time. */
   #ended(end: SeatEnd, mode: SeatMode): void {
-    const wasServing = this.#state.kind === 'serving';
-    this.#handedTerm = end.handedTerm;
+    const { kind } = this.#state;
+    // A read of a copy can end an actor as one of a leader can.
+    const isOfRead = kind === 'following' && end.running !== undefined;
+    const wasServing = kind === 'serving' || isOfRead;
+    this.#handedTerm = end.handed?.term;
+    this.#coldReason = coldReasonAfter(this.#state, end);
     const isClosing = this.#closing !== undefined;
     const isRead = !isClosing && this.#disk.canBeRead(end, mode, wasServing);
     const seen = isRead ? { ...end, message: this.#disk.noticed(end) } : end;
@@ -458,15 +520,26 @@ export class DatabaseLife {
     const next = this.#reopening.ended(end, mode, wasServing);
     const isNew = mode.kind === 'create' && !wasServing;
     this.#options.report(...endLine(end, next, isNew));
-    const isOfLeftover = end.running !== undefined && end.scheduled === undefined;
-    if (next === 'reopens') this.#reopen(!wasServing && isOfLeftover, this.#disk.text);
+    if (end.handed !== undefined) this.#followNext(end.handed);
+    else if (this.#coldReason !== undefined) this.#reopen(false);
+    else if (next === 'reopens') this.#reopen(isOfLeftover(end, wasServing), this.#disk.text);
     else this.#break(wasServing ? failedRefusal(end) : notStartedRefusal(end, mode));
+  }
+
+  /** Another host has the term: what had not begun goes there at once. */
+  #followNext({ term, to, at }: Handed): void {
+    this.#begin(openMode, startsOf(this.#state));
+    const seen = { isLedElsewhere: true, isAtEnd: false, isWarm: false, seq: -1 };
+    const ends = { end: at, settledOffset: at.offset };
+    this.#role({ kind: 'follower', term, leader: to, ...seen, ...ends });
   }
 
   /** `full`: why it is opened read-only. */
   #reopen(skipFirstDisconnect: boolean, full?: string): HopefulState {
     this.#restarts += 1;
-    this.#options.role?.({ kind: 'opening' });
+    this.#options.role?.(
+      full === undefined ? { kind: 'opening' } : { kind: 'broken', reason: full },
+    );
     const { failed: failedSchedule } = this.#scheduledEnds;
     const mode: SeatMode = { kind: 'open', skipFirstDisconnect, full, failedSchedule };
     return this.#begin(mode, startsOf(this.#state));
@@ -496,10 +569,11 @@ export class DatabaseLife {
     this.#retryLater();
   }
 
-  /** Requests may never come to a database that works by itself. */
+  /** Requests may never come to a database that works by itself, or that another host leads. */
   #retryLater(): void {
     const { waitMillis } = this.#reopening;
-    if (waitMillis === Number.POSITIVE_INFINITY || !isSelfActing(this.#schedules)) return;
+    const isAwaited = this.#options.role !== undefined || isSelfActing(this.#schedules);
+    if (waitMillis === Number.POSITIVE_INFINITY || !isAwaited) return;
     this.#retry = setTimeout(() => this.#retryNow(), Math.ceil(waitMillis)).unref();
   }
 
@@ -522,18 +596,4 @@ export class DatabaseLife {
     this.#owner.finished(state.kind, fault);
     for (const { reject } of starts) reject(fault);
   }
-}
-
-const openMode: SeatMode = { kind: 'open', skipFirstDisconnect: false };
-
-const wakeTexts: Readonly<Record<WakeReason, string>> = {
-  request: 'wakes for a request',
-  schedule: 'wakes because a schedule is due',
-};
-
-/** Lets an actor finish its work; one that is too slow is ended. */
-async function finish(seat: Seat): Promise<void> {
-  const slow = { cause: 'bug', message: 'It was too slow to end.' } as const;
-  const deadline = setTimeout(() => seat.kill(slow), limits.shutdownMillisMax);
-  await seat.close().finally(() => clearTimeout(deadline));
 }

@@ -1,8 +1,11 @@
 import { unreachable } from '../../assert.ts';
+import type { DatabaseDescription } from '../../database/description.ts';
 import type { Refusal } from '../../database/outcome.ts';
 import type { Ticket } from '../../database/ticket.ts';
+import type { TurnReport } from '../../database/turn.ts';
+import { limits } from '../../limits.ts';
 import type { FollowerRole } from '../replication/database-role.ts';
-import type { Seat, SeatEnd, SeatEvents, SeatOpening } from '../seats/seat.ts';
+import type { Seat, SeatEnd, SeatEvents, SeatMode, SeatOpening } from '../seats/seat.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 import type { Deferred } from './deferred.ts';
 import type { Opening } from './opening.ts';
@@ -18,6 +21,8 @@ import type { WakeReason } from './rest.ts';
  *  creating, opening ──opened: #opened──▶ serving       before this no request is submitted
  *  creating, opening ──another host leads: #follow──▶ following
  *  following ──this host leads: #opened──▶ serving
+ *  following ──letGo: its actor has finished──▶ closed  or #reopen──▶ opening
+ *  broken ──letGo──▶ closed
  *  following ──ended: #reopen──▶ opening                or #break──▶ broken
  *  creating, opening, serving, vacating ──ended: #reopen──▶ opening
  *  creating, opening, serving, vacating ──ended, too often or for good: #break──▶ broken
@@ -47,12 +52,14 @@ export type LifeState =
       readonly wake: WakeReason | undefined;
     }
   | { readonly kind: 'serving'; readonly seat: Seat }
-  /** Another host leads it: requests are refused with `database.notLeader`. */
+  /** Another host leads it: requests are refused with `database.notLeader`, but reads of copies. */
   | {
       readonly kind: 'following';
       readonly seat: Seat;
       readonly starts: Starts;
       role: FollowerRole;
+      /** The program whose copy takes reads; `undefined`: it takes none. */
+      readable: DatabaseDescription | undefined;
     }
   /** Its actor, which can only read, finishes its work; the next one can write. */
   | {
@@ -75,6 +82,13 @@ export type LifeState =
   | { readonly kind: 'broken'; readonly fault: Refusal }
   | { readonly kind: 'stopped' };
 
+/** While another host leads: the seat whose copy takes reads, its program, and its role. */
+export interface ReadingSeat {
+  readonly seat: Seat;
+  readonly description: DatabaseDescription;
+  readonly role: FollowerRole;
+}
+
 /** The states in which it serves, or will unless its actor ends. */
 export type HopefulState = Extract<LifeState, { readonly seat: Seat }>;
 
@@ -89,6 +103,13 @@ export interface LifeOwner extends Pick<SeatEvents, 'handOver' | 'durable' | 'me
   giveUp(lastTicket: Ticket, refusal: Refusal): void;
   /** An actor has opened the log, and will serve at once. All commits in it are durable. */
   opened(opening: SeatOpening): void;
+  /**
+   * The copy of a member that follows takes reads from now on, or no more. `leads`: because this
+   * host leads, with the connections that have read it.
+   */
+  readable(leads: boolean): void;
+  /** Results of such reads, and commits that the copy shows now. */
+  followed(turn: TurnReport): void;
   /** It takes requests. */
   serves(): void;
   /** The actor is gone before its time. `isWanted`: it was ended to close the database. */
@@ -109,6 +130,9 @@ export interface LifeOwner extends Pick<SeatEvents, 'handOver' | 'durable' | 'me
   finished(state: 'broken' | 'stopped' | 'following', fault: Refusal): void;
 }
 
+/** How it is opened, unless there is more to say. */
+export const openMode: SeatMode = { kind: 'open', skipFirstDisconnect: false };
+
 /** The actor that there is. */
 export function seatOf(state: LifeState): Seat | undefined {
   return 'seat' in state ? state.seat : undefined;
@@ -116,6 +140,23 @@ export function seatOf(state: LifeState): Seat | undefined {
 
 export function startsOf(state: LifeState): Starts {
   return 'starts' in state ? state.starts : new Set();
+}
+
+/** A program that ends an actor which only follows is not loaded by the next one, for a while. */
+export function coldReasonAfter(
+  state: LifeState,
+  { cause, message, running }: SeatEnd,
+): string | undefined {
+  const isLoading = state.kind === 'following' && state.role.isLoading === true;
+  const isOfProgram = running === undefined && (cause === 'budget' || cause === 'died');
+  return isLoading && isOfProgram ? message : undefined;
+}
+
+/** Lets an actor finish its work; one that is too slow is ended. */
+export async function finish(seat: Seat): Promise<void> {
+  const slow = { cause: 'bug', message: 'It was too slow to end.' } as const;
+  const deadline = setTimeout(() => seat.kill(slow), limits.shutdownMillisMax);
+  await seat.close().finally(() => clearTimeout(deadline));
 }
 
 /** The state as operators and doors see it. */

@@ -14,6 +14,7 @@ import { TestClock } from '../../testing/test-clock.ts';
 import { connectionNumber } from '../../values/connection-number.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
 import { programHash } from '../linking/program-hash.ts';
+import type { DatabaseRole } from '../replication/database-role.ts';
 import type { SeatEnd, SeatEvents, SeatMode, SeatOpening, SeatStart } from '../seats/seat.ts';
 import { noSchedules, type ScheduleState } from './schedule-state.ts';
 import { SupervisedDatabase } from './supervised-database.ts';
@@ -387,6 +388,61 @@ describe('a database that is closed', () => {
     });
     await vi.advanceTimersByTimeAsync(10);
     expect(isClosed).toBe(true);
+  });
+});
+
+describe('a copy that is let go', () => {
+  const follower: DatabaseRole = {
+    ...{ kind: 'follower', term: 1, leader: undefined, isLedElsewhere: true, isAtEnd: true },
+    ...{ isWarm: true, seq: 1, end: { position: 1, chain: 1n, offset: 1 }, settledOffset: 1 },
+  };
+
+  it('[replication 9.2] cannot be opened before its files are gone', async () => {
+    const slow = new Slow(openTiny);
+    slow.seats[0]?.role?.(follower);
+    const seen: unknown[] = [];
+    const look = () => seen.push([slow.database.statistics().state, slow.seats.length]);
+    const isGone = slow.database.member.letGo(() => {
+      slow.database.open();
+      look();
+    });
+    slow.database.open();
+    expect(await isGone).toBe(true);
+    look();
+    slow.database.open();
+    look();
+    expect(seen).toEqual([
+      ['opening', 1],
+      ['closed', 1],
+      ['opening', 2],
+    ]);
+  });
+
+  it('[replication 9.2] goes when it is broken, too', async () => {
+    const slow = new Slow(openTiny);
+    const end = {
+      cause: 'refused',
+      message: '',
+      running: undefined,
+      reached: () => false,
+    } as const;
+    slow.seats[0]?.ended(end);
+    expect(slow.database.statistics().state).toBe('broken');
+    expect(await slow.database.member.letGo(() => undefined)).toBe(true);
+    expect([slow.database.statistics().state, slow.seats.length]).toEqual(['closed', 1]);
+    slow.database.open();
+    expect(slow.seats).toHaveLength(2);
+  });
+
+  it('[replication 9.2] stays while it opens', async () => {
+    const slow = new Slow(openTiny);
+    let goes = 0;
+    const letGo = () =>
+      slow.database.member.letGo(() => {
+        goes += 1;
+      });
+    expect(await letGo()).toBe(false);
+    expect([slow.database.statistics().state, goes]).toEqual(['opening', 0]);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../database/clock.ts';
+import { noTicket } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
 import type { AfterEnd } from '../seats/end-line.ts';
 import type { SeatEnd, SeatMode } from '../seats/seat.ts';
@@ -79,4 +80,10 @@ export class Reopening {
     this.#delayMillis = Math.min(reopenMillisMax, this.#delayMillis * 2 || reopenMillisMin);
     this.#dueMillis = this.#clock.monotonicMillis() + this.#delayMillis;
   }
+}
+
+/** True if the end of an actor was that of a connection which the one before it had left over. */
+export function isOfLeftover({ running, scheduled }: SeatEnd, wasServing: boolean): boolean {
+  if (running === undefined || scheduled !== undefined) return false;
+  return !wasServing || running === noTicket;
 }

@@ -11,6 +11,12 @@ import type { ScheduleState } from './schedule-state.ts';
 /** Who wakes a database. */
 export type WakeReason = 'request' | 'schedule';
 
+/** What the log says of it. */
+export const wakeTexts: Readonly<Record<WakeReason, string>> = {
+  request: 'wakes for a request',
+  schedule: 'wakes because a schedule is due',
+};
+
 /** What is known of a database that sleeps, without opening it. */
 export interface RestFacts {
   /** Its last commit. */

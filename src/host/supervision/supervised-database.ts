@@ -38,22 +38,20 @@ import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
 import { LiveFeeds } from '../feeds/live-feeds.ts';
 import { Outbox } from '../feeds/outbox.ts';
-import {
-  abandonedRefusal,
-  PendingRequests,
-  type PromisedRequest,
-} from '../feeds/pending-requests.ts';
+import { abandonedRefusal, PendingRequests } from '../feeds/pending-requests.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
 import { authorLine, lossText } from '../seats/end-line.ts';
 import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
 import {
   nothingMeasured,
+  type Seat,
   type SeatEnd,
   type SeatMemory,
   type SeatMode,
   type SeatOpening,
 } from '../seats/seat.ts';
 import { abortable } from './abortable.ts';
+import { CopyHandle } from './copy-handle.ts';
 import type {
   ConnectOutcome,
   DatabaseDescription,
@@ -71,13 +69,16 @@ import type {
 } from './database-handle.ts';
 import { DatabaseLife } from './database-life.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
-import { lostReply } from './end-refusals.ts';
+import { EngineOutage } from './engine-outage.ts';
 import type { DatabaseHealth } from './health.ts';
 import { healthNow } from './health-now.ts';
+import { holdReply } from './hold-reply.ts';
 import { IdleWaiters } from './idle-waiters.ts';
 import type { LifeOwner } from './life-state.ts';
 import { OtherUses } from './other-uses.ts';
 import { plannedUpdate, planProgram } from './plan-program.ts';
+import { replied } from './replied.ts';
+import { requireLed } from './require-led.ts';
 import { Rest, type RestFacts, type RestOwner } from './rest.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
@@ -113,7 +114,10 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #vitals: Vitals;
   readonly calls: CallCounts;
   readonly #uses = new OtherUses();
+  /** Absent: it is not of a cluster. */
+  readonly outage: EngineOutage | undefined;
   readonly rest: Rest;
+  readonly copy: CopyHandle;
 
   /**
    * Takes the first seat; a failed `create` is final. `closed`, or facts of one that sleeps: on the
@@ -121,12 +125,12 @@ export class SupervisedDatabase implements DatabaseHandle {
    */
   constructor(options: SupervisionOptions, mode: SeatMode | 'closed' | RestFacts) {
     this.#options = options;
+    const wake = () => this.#flushSoon();
     this.#pending = new PendingRequests(options.clock);
     this.#feeds = new LiveFeeds({
-      pending: this.#pending,
-      outbox: this.#outbox,
-      wake: () => this.#flushSoon(),
-      describe: () => this.#description,
+      ...{ pending: this.#pending, outbox: this.#outbox, wake },
+      describe: () => this.copy.description ?? this.#description,
+      copy: () => this.copy.state,
     });
     this.#vitals = new Vitals(options.clock);
     this.calls = this.#vitals;
@@ -134,6 +138,15 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (known !== undefined) this.#beginAsleep(known);
     const begin = mode === 'closed' || 'kind' in mode ? mode : 'asleep';
     this.#life = new DatabaseLife(options, this.#vitals, this.#ownerOfLife(), begin);
+    this.copy = new CopyHandle({
+      ...{ identity: options.identity, line: options.leaderLine, life: this.#life },
+      ...{ pending: this.#pending, feeds: this.#feeds, flushSoon: wake },
+      shownOffset: () => this.#offset,
+    });
+    const waiting = { pending: this.#pending, outbox: this.#outbox, clock: options.clock };
+    const refused = (code: string, count: number) => this.#vitals.refused(code, count);
+    const { engine } = options;
+    this.outage = engine && new EngineOutage({ engine, ...waiting, wake, refused });
     this.rest = new Rest(this.#ownerOfRest(), { ...options, uses: this.#uses }, known);
   }
 
@@ -156,34 +169,26 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   async call(call: CallRequest): Promise<CallOutcome> {
-    const reply = await this.#request({ kind: 'call', call }, call.confirmed);
-    assert(reply.kind === 'called', 'a call is answered by its outcome');
-    return reply.outcome;
+    return replied('called', await this.#request({ kind: 'call', call }, call.confirmed)).outcome;
   }
 
   async procedure(procedure: ProcedureRequest, signal?: AbortSignal): Promise<ProcedureOutcome> {
     const request = { kind: 'procedure', procedure } as const;
     const reply = await this.#cancelable(request, procedure.confirmed, signal);
-    assert(reply.kind === 'procedure', 'a procedure is answered by its outcome');
-    return reply.outcome;
+    return replied('procedure', reply).outcome;
   }
 
   async answer(handler: HandlerRequest, signal?: AbortSignal): Promise<HandlerOutcome> {
     const reply = await this.#cancelable({ kind: 'handler', handler }, handler.confirmed, signal);
-    assert(reply.kind === 'handler', 'a handler is answered by its outcome');
-    return reply.outcome;
+    return replied('handler', reply).outcome;
   }
 
   async snapshot(signal?: AbortSignal): Promise<SnapshotOutcome> {
-    const reply = await this.#cancelable({ kind: 'snapshot' }, false, signal);
-    assert(reply.kind === 'snapshot', 'a snapshot is answered by its outcome');
-    return reply.outcome;
+    return replied('snapshot', await this.#cancelable({ kind: 'snapshot' }, false, signal)).outcome;
   }
 
   async roll(): Promise<RollOutcome> {
-    const reply = await this.#request({ kind: 'roll' }, false);
-    assert(reply.kind === 'rolled', 'sealing is answered by its outcome');
-    return reply.outcome;
+    return replied('rolled', await this.#request({ kind: 'roll' }, false)).outcome;
   }
 
   async history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer> {
@@ -200,14 +205,11 @@ export class SupervisedDatabase implements DatabaseHandle {
   async export(caller: Caller, ask: ExportAsk): Promise<ExportOutcome> {
     const reply = await this.#request({ kind: 'export', caller, ask }, ask.kind === 'begin');
     this.#uses.exported(ask, this.#options.clock.monotonicMillis());
-    assert(reply.kind === 'exported', 'a step of an export is answered by its outcome');
-    return reply.outcome;
+    return replied('exported', reply).outcome;
   }
 
   async import(batch: ImportRequest, isConfirmed: boolean): Promise<ImportOutcome> {
-    const reply = await this.#request({ kind: 'import', batch }, isConfirmed);
-    assert(reply.kind === 'imported', 'a batch is answered by its outcome');
-    return reply.outcome;
+    return replied('imported', await this.#request({ kind: 'import', batch }, isConfirmed)).outcome;
   }
 
   async #cancelable(
@@ -248,39 +250,34 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async query(query: SqlRequest): Promise<SqlOutcome> {
     const reply = await this.#request({ kind: 'query', query }, query.confirmed);
-    assert(reply.kind === 'queried', 'a query is answered by its outcome');
-    return reply.outcome;
+    const { outcome } = replied('queried', reply);
+    if (query.confirmed) await requireLed(outcome, this.#options.provesLead);
+    return outcome;
   }
 
   async preview(preview: PreviewRequest): Promise<PreviewOutcome> {
     const { confirmed } = askingOf(preview.work);
     const reply = await this.#request({ kind: 'preview', preview }, confirmed);
-    assert(reply.kind === 'previewed', 'a preview is answered by its outcome');
-    return reply.outcome;
+    return replied('previewed', reply).outcome;
   }
 
   async tables(caller: Caller): Promise<readonly TableFigures[]> {
-    const reply = await this.#request({ kind: 'tables', caller }, false);
-    assert(reply.kind === 'tables', 'asking for tables gives tables');
-    return reply.tables;
+    return replied('tables', await this.#request({ kind: 'tables', caller }, false)).tables;
   }
 
   async watches(): Promise<readonly WatchFigures[]> {
-    const reply = await this.#request({ kind: 'watches' }, false);
-    assert(reply.kind === 'watches', 'asking for watches gives watches');
-    return reply.watches;
+    return replied('watches', await this.#request({ kind: 'watches' }, false)).watches;
   }
 
   async schedules(caller: Caller, ask: ScheduleAsk): Promise<ScheduleOutcome> {
     const reply = await this.#request({ kind: 'schedules', caller, ask }, ask.kind !== 'list');
-    assert(reply.kind === 'schedules', 'asking for schedules gives their outcome');
-    return reply.outcome;
+    return replied('schedules', reply).outcome;
   }
 
   async connect(caller: Caller, connectionId: ConnectionNumber): Promise<ConnectOutcome> {
     const reply = await this.#request({ kind: 'connect', caller, connectionId }, false);
-    assert(reply.kind === 'connected', 'a connection is answered by its outcome');
-    if (reply.refusal !== undefined) return { kind: 'refused', message: reply.refusal };
+    const { refusal } = replied('connected', reply);
+    if (refusal !== undefined) return { kind: 'refused', message: refusal };
     this.#uses.connected();
     return { kind: 'connected' };
   }
@@ -296,9 +293,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   async program(): Promise<ProgramSource> {
-    const reply = await this.#request({ kind: 'program' }, false);
-    assert(reply.kind === 'program', 'asking for the program gives the program');
-    return reply.program;
+    return replied('program', await this.#request({ kind: 'program' }, false)).program;
   }
 
   async plan(program: ProgramSource, { isRollback, signal }: PlanWish = {}): Promise<PlanOutcome> {
@@ -373,7 +368,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#life.open();
   }
 
-  get member(): Pick<DatabaseLife, 'look' | 'handOver' | 'renew'> {
+  get member(): Pick<DatabaseLife, 'look' | 'handOver' | 'renew' | 'letGo'> {
     return this.#life;
   }
 
@@ -401,6 +396,8 @@ export class SupervisedDatabase implements DatabaseHandle {
         this.#vitals.refused(refusal.body.code, count);
       },
       opened: (opening) => this.#opened(opening),
+      readable: (leads) => this.copy.changed(leads),
+      followed: (turn) => this.#followed(turn),
       serves: () => {
         this.#feeds.submit();
         this.#flush();
@@ -421,6 +418,7 @@ export class SupervisedDatabase implements DatabaseHandle {
         // Requests of connections, or left behind by them, are waited for, even from this tick.
         this.#feeds.submit();
         this.#feeds.endAll('database');
+        this.outage?.end();
       },
       idle: () => this.#whenIdle.until(this.#pending.isBusy),
       finished: (state, fault) => this.#finished(state, fault),
@@ -459,8 +457,10 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** Accepts a request, or refuses it at once. */
   async #request(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
     const opening = this.#life.admit();
-    if (this.#pending.size + this.#outbox.size >= limits.callQueueMax)
-      throw this.#counted(overloaded());
+    if (this.#pending.size + this.#outbox.size >= limits.callQueueMax) {
+      this.#vitals.refused(overloaded().body.code);
+      throw overloaded();
+    }
     const leave = opening?.wait((refusal) => this.#pending.withdraw(ticket, refusal));
     const reply = this.#pending.add(request, isConfirmed);
     const ticket = this.#pending.lastTicket;
@@ -470,14 +470,9 @@ export class SupervisedDatabase implements DatabaseHandle {
     return settled;
   }
 
-  #counted(refusal: Refusal): Refusal {
-    this.#vitals.refused(refusal.body.code);
-    return refusal;
-  }
-
   /** Requests of one tick go to the actor together. */
   #flushSoon(): void {
-    if (this.#isFlushing || this.#life.servingSeat === undefined) return;
+    if (this.#isFlushing || this.#seat === undefined) return;
     this.#isFlushing = true;
     setImmediate(() => {
       this.#feeds.submit();
@@ -487,10 +482,14 @@ export class SupervisedDatabase implements DatabaseHandle {
     });
   }
 
+  get #seat(): Seat | undefined {
+    return this.#life.servingSeat ?? this.#life.readingSeat?.seat;
+  }
+
   #flush(): void {
-    const seat = this.#life.servingSeat;
+    const seat = this.#seat;
     if (seat === undefined) return;
-    const requests = this.#pending.submit();
+    const requests = this.#pending.submit(this.outage?.held);
     if (requests.length > 0) seat.submit(requests);
     // Those of ended connections are left out, and no turn will follow from them.
     this.#whenIdle.tell(this.#pending.isBusy);
@@ -513,6 +512,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#lastWrite = writeNumber(0);
     this.#vitals.opened();
     this.#outbox.reopened(offset);
+    this.#feeds.comeHome();
   }
 
   #handOver(turn: TurnReport): void {
@@ -531,13 +531,21 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#whenIdle.tell(this.#pending.isBusy);
   }
 
+  /** What a copy that is followed has answered, and shows now; all of it is acknowledged. */
+  #followed(turn: TurnReport): void {
+    if (turn.offset > 0) this.#offset = turn.offset;
+    for (const one of turn.results) this.#settle(one, turn);
+    this.#feeds.follow(turn);
+    this.#deliver();
+  }
+
   #durable(write: WriteNumber, offset: CommitOffset): void {
     this.#durableOffset = offset;
     this.#vitals.durable(write);
     this.#outbox.durable(write);
   }
 
-  #settle({ ticket, reply }: TurnResult, turn: TurnReport): void {
+  #settle({ ticket, reply }: TurnResult, turn: Pick<TurnReport, 'write' | 'offset'>): void {
     if (reply.kind === 'reading') {
       this.#pending.reading(ticket, reply.queries);
       return;
@@ -548,28 +556,19 @@ export class SupervisedDatabase implements DatabaseHandle {
     }
     const pending = this.#pending.take(ticket);
     assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
+    if (reply.kind === 'refused' && this.copy.hasTaken(pending, reply.body)) return;
     this.#options.answered?.(pending, reply);
     if (reply.kind === 'updated') {
       this.#feeds.endOpen(reply.ended, 'schema');
       this.#runs(reply.description);
     }
     if (pending.kind === 'promised' && pending.isConfirmed) {
-      this.#hold(pending, reply, turn);
+      holdReply(pending, reply, turn, { outbox: this.#outbox, vitals: this.#vitals });
       return;
     }
     if (pending.kind === 'feed' && pending.feed.options.confirmed) this.#vitals.owe(pending, reply);
     else this.#vitals.left(this.#vitals.answered(pending, reply), pending.acceptedAt);
     pending.resolve(reply);
-  }
-
-  #hold(pending: PromisedRequest, reply: DatabaseReply, { write, offset }: TurnReport): void {
-    const slot = this.#vitals.answered(pending, reply);
-    const release = () => {
-      this.#vitals.left(slot, pending.acceptedAt);
-      pending.resolve(reply);
-    };
-    const fail = () => pending.reject(this.#counted(lostReply()));
-    this.#outbox.hold({ write, offset, release, fail });
   }
 
   #runs(description: DatabaseDescription): void {
@@ -592,6 +591,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   #finished(state: 'broken' | 'stopped' | 'following', fault: Refusal): void {
     if (state !== 'stopped') this.#vitals.refused(fault.body.code, this.#pending.size);
+    this.#lastWrite = writeNumber(0);
     this.#pending.rejectAll(fault);
     this.#feeds.endAll('database');
     this.#outbox.failAll();

@@ -8,6 +8,8 @@ import type { ActorEnv } from '../../module/module-env.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { Answer, Asked } from '../ledger/activity.ts';
 import type { DatabaseRole } from '../replication/database-role.ts';
+import type { EngineState } from '../replication/engine-state.ts';
+import type { LeaderLine } from '../replication/leader-line.ts';
 import type { ReportOfDatabase } from '../seats/end-line.ts';
 import type { SeatTaker, StampedLine } from '../seats/seat.ts';
 import type { Space } from './full-disk.ts';
@@ -50,6 +52,12 @@ export interface SupervisionOptions {
   };
   /** Follows this host's part in it; absent: the host is alone. */
   readonly role?: ((role: DatabaseRole) => void) | undefined;
+  /** Whether the engine of its cluster takes commits; absent: the host is alone. */
+  readonly engine?: EngineState | undefined;
+  /** The way to the host that leads, for connections that read this host's copy. */
+  readonly leaderLine?: LeaderLine | undefined;
+  /** See `HostCluster`. */
+  readonly provesLead?: (() => Promise<boolean>) | undefined;
   /** Receives restarts and failures: what follows the database's name, and fields. */
   readonly report: ReportOfDatabase;
   /** Receives what its actor warns of: a sentence of its own. */

@@ -1,8 +1,21 @@
 import type { SeatEvents } from '../seats/seat.ts';
+import type { LifeOwner } from './life-state.ts';
 
-/** Filters the events of one seat: once it has ended, only reports about it are passed on. */
-export function untilEnded({ lines, warn, ended, role, ...others }: SeatEvents): SeatEvents {
+/**
+ * Filters the events of one seat: once it has ended, only reports about it are passed on. What a
+ * copy that follows another host hands over, before there is an actor, is for `followed`.
+ */
+export function untilEnded({
+  followed,
+  lines,
+  warn,
+  ended,
+  role,
+  readable,
+  ...others
+}: SeatEvents & Pick<LifeOwner, 'followed'>): SeatEvents {
   let isPast = false;
+  let hasOpened = false;
   const guard =
     <Args extends unknown[]>(handle: (...args: Args) => void) =>
     (...args: Args): void => {
@@ -13,11 +26,18 @@ export function untilEnded({ lines, warn, ended, role, ...others }: SeatEvents):
     warn,
     hasRead: guard(others.hasRead),
     links: guard(others.links),
-    opened: guard(others.opened),
-    handOver: guard(others.handOver),
+    opened: guard((opening) => {
+      hasOpened = true;
+      others.opened(opening);
+    }),
+    handOver: guard((turn) => {
+      if (hasOpened) others.handOver(turn);
+      else followed(turn);
+    }),
     durable: guard(others.durable),
     memory: guard(others.memory),
     ...(role !== undefined && { role: guard(role) }),
+    ...(readable !== undefined && { readable: guard(readable) }),
     ended: guard((end) => {
       isPast = true;
       ended(end);

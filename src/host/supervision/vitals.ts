@@ -20,6 +20,7 @@ export interface VitalFigures {
   readonly answers: readonly AnswerFigures[];
   readonly refusals: ReadonlyMap<string, number>;
   readonly faults: ReadonlyMap<FaultReason, number>;
+  readonly resumes: AnswerCounts['resumes'];
 }
 
 /** Calls of reducers, as they are counted. */
@@ -180,8 +181,8 @@ export class Vitals implements CallCounts {
   }
 
   figures(): VitalFigures {
-    const { refusals } = this.#answers;
-    return { answers: this.#answers.answers(), refusals, faults: this.#faults };
+    const { refusals, resumes } = this.#answers;
+    return { answers: this.#answers.answers(), refusals, faults: this.#faults, resumes };
   }
 }
 

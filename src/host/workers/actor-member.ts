@@ -1,5 +1,8 @@
 import { assert, unreachable } from '../../assert.ts';
+import { limits } from '../../limits.ts';
 import type { LogPoint } from '../../log/log-point.ts';
+import type { FetchedSnapshot } from '../../log/snapshot-begin.ts';
+import { cutText } from '../../module/log-line.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { LookAround } from '../../shared-log/member.ts';
 import {
@@ -11,6 +14,7 @@ import {
   type ReadAnswer,
   type SharedLog,
   type StopSignal,
+  type StreamedEntry,
 } from '../../shared-log/shared-log.ts';
 import type { OwnerIdentity } from '../../values/identity-roles.ts';
 import type {
@@ -43,17 +47,22 @@ export class ActorMember {
 
   constructor({ data, owner, generation, post, warn }: ActorMemberOptions) {
     this.#post = post;
-    const { news, handedTerm, ...known } = data;
+    const { news, handedTerm, coldReason, ...known } = data;
     this.#news = news;
     const place: MemberPlace = {
       ...{ ...known, owner, generation },
       sharedLog: this.#sharedLog(),
       history: () => this.#news.history,
       look: (leader) => this.#look(leader),
+      readRestarts: () => this.#news.readRestarts,
       acknowledgedElsewhere: () => this.#elsewhere(),
+      fetchSnapshot: (position) => this.#snapshot(position),
     };
     const role = (role: DatabaseRole): void => post({ kind: 'role', role });
-    this.run = new MemberRun({ place, handedTerm, role, warn });
+    this.run = new MemberRun({
+      ...{ place, handedTerm, coldReason, role, warn },
+      readable: (reading) => post({ kind: 'readable', reading }),
+    });
   }
 
   take(message: MemberNews): void {
@@ -68,6 +77,12 @@ export class ActorMember {
         return;
       case 'handOver':
         void this.#handOver(message.to);
+        return;
+      case 'settled':
+        this.run.noteSettled(message.note);
+        return;
+      case 'prepareReads':
+        this.run.prepareReads();
         return;
       default:
         unreachable(message);
@@ -85,7 +100,8 @@ export class ActorMember {
       await this.run.handOver(to);
       this.#post({ kind: 'handedOver', failure: undefined });
     } catch (error) {
-      this.#post({ kind: 'handedOver', failure: String(error) });
+      const failure = cutText(String(error), limits.reportCharactersMax);
+      this.#post({ kind: 'handedOver', failure });
     }
   }
 
@@ -104,11 +120,17 @@ export class ActorMember {
     return reply.kind === 'elsewhere' ? reply.ends : [];
   }
 
+  async #snapshot(position: number): Promise<FetchedSnapshot | undefined> {
+    const reply = expected(await this.#ask({ kind: 'snapshot', position }));
+    return reply.kind === 'snapshot' ? reply.fetched : undefined;
+  }
+
   #sharedLog(): SharedLog {
     return {
       append: (items) => Promise.all(items.map((item) => this.#append(item))),
       read: (_, from, bytesMax, countMax) => this.#read(from, bytesMax, countMax),
       wait: (_, from, signal) => this.#wait(from, signal),
+      streamed: (_, from) => this.#streamed(from),
       confirm: (items) => Promise.all(items.map((item) => this.#confirm(item))),
       create: async (_, bytes) => {
         const reply = await this.#ask({ kind: 'create', bytes });
@@ -137,6 +159,11 @@ export class ActorMember {
     const reply = expected(await this.#ask({ kind: 'read', from, bytesMax, countMax }));
     assert(reply.kind === 'read', 'a read is answered by entries');
     return reply.answer;
+  }
+
+  async #streamed(from: number): Promise<readonly StreamedEntry[]> {
+    const reply = await this.#ask({ kind: 'streamed', from });
+    return reply.kind === 'streamed' ? reply.entries : [];
   }
 
   async #wait(from: number, signal: StopSignal): Promise<void> {

@@ -1,5 +1,3 @@
-import { availableParallelism } from 'node:os';
-import v8 from 'node:v8';
 import { unreachable } from '../../assert.ts';
 import type { Database } from '../../database/database.ts';
 import type { DatabaseOptions } from '../../database/open-database.ts';
@@ -22,6 +20,7 @@ import { freeMemoryBytes } from '../../node/process-memory.ts';
 import { realmOpener } from '../../node/realm.ts';
 import { sha256 } from '../../node/sha256.ts';
 import { ownBytes } from '../../node/thread-memory.ts';
+import { tuneEngine } from '../../node/tune-engine.ts';
 import { ownDeploys } from '../deployed/own-deploys.ts';
 import { programHash } from '../linking/program-hash.ts';
 import {
@@ -117,7 +116,7 @@ export class Actor {
     this.#warnings = new Warnings((message) => port.post({ kind: 'warn', message }));
     this.#heap = new HeapCare(start, {
       heldBytes: () => this.#heldBytes(),
-      statementBytes: () => this.#serving?.statementBytes ?? 0,
+      statementBytes: () => (this.#serving ?? this.#member?.run)?.statementBytes ?? 0,
     });
     this.#lanes = new ActorLanes(start, {
       nowMillis: () => this.#clock.monotonicMillis(),
@@ -169,6 +168,11 @@ export class Actor {
   async take(message: ToWorker): Promise<void> {
     switch (message.kind) {
       case 'requests': {
+        // Before it serves, only a member that follows gets any.
+        if (this.#serving === undefined && this.#member !== undefined) {
+          this.#readCopy(new RequestReader(message.batch), this.#member.run);
+          return;
+        }
         const open = await this.#database;
         const requests = new RequestReader(message.batch);
         // Only a program is sent beside a batch, and it is loaded before its turn.
@@ -198,6 +202,8 @@ export class Actor {
       case 'memberReply':
       case 'look':
       case 'handOver':
+      case 'settled':
+      case 'prepareReads':
         this.#member?.take(message);
         return;
       case 'close':
@@ -333,11 +339,27 @@ export class Actor {
     this.#port.exit();
   }
 
+  #readCopy(requests: RequestReader, member: ActorMember['run']): void {
+    const now = this.#clock.monotonicMillis();
+    if (now - this.#memoryToldAt >= memoryMillis) {
+      this.#memoryToldAt = now;
+      this.#board.holds(member.heldBytes ?? 0);
+      this.#board.keeps?.(ownBytes());
+    }
+    member.read(requests);
+  }
+
   #heldBytes(): number {
-    if (this.#serving === undefined) return Number.POSITIVE_INFINITY;
-    const { rowBytes, indexBytes } = this.#serving.memory();
+    const tableBytes = this.#tableBytes();
+    if (tableBytes === undefined) return Number.POSITIVE_INFINITY;
     const waitingBytes = this.#port.waitingBytes?.() ?? 0;
-    return rowBytes + indexBytes + this.#memoryDisk.allocatedBytes + waitingBytes;
+    return tableBytes + this.#memoryDisk.allocatedBytes + waitingBytes;
+  }
+
+  #tableBytes(): number | undefined {
+    if (this.#serving === undefined) return this.#member?.run.heldBytes;
+    const { rowBytes, indexBytes } = this.#serving.memory();
+    return rowBytes + indexBytes;
   }
 
   /** Reports sizes now or a little later, so that the last change is sent if nothing follows. */
@@ -379,32 +401,3 @@ export class Actor {
     this.#port.close();
   }
 }
-
-/**
- * Sets engine flags. They apply to the whole process, and so to the gateway too where the actor is
- * one of its threads.
- */
-function tuneEngine(): void {
-  keepYoung();
-  collectAlone();
-}
-
-/**
- * Keeps the engine from pretenuring objects that live for one call, as it sometimes decides to do
- * after a busy moment. In old space each dead object keeps the young ones that it references until
- * a full collection: they are copied, and look long-lived themselves. It cost a third of the time.
- */
-function keepYoung(): void {
-  v8.setFlagsFromString('--no-allocation-site-pretenuring');
-}
-
-/**
- * Makes each thread collect its young garbage alone on machines with few processors. Almost none of
- * it survives, so helper threads find little to do and take processors from the other threads.
- */
-function collectAlone(): void {
-  if (availableParallelism() > fewProcessors) return;
-  v8.setFlagsFromString('--no-parallel-scavenge');
-}
-
-const fewProcessors = 4;

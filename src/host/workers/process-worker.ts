@@ -121,6 +121,8 @@ class ProcessWorker implements Worker {
   readonly #channel: PacedChannel;
   readonly #lanes: ProcessLanes;
   #rowBytes = 0;
+  /** Bytes of entries that it has followed, and for whose rows it has not reported memory. */
+  #followedBytes = 0;
   /** The most lanes that it has had at once. */
   #lanesMost = 0;
   readonly #statusFile: string;
@@ -170,7 +172,14 @@ class ProcessWorker implements Worker {
   }
 
   send(message: ToProcess): void {
-    if (!this.#hasEnded) this.#channel.write(encodeMessage(message));
+    if (this.#hasEnded) return;
+    if (message.kind === 'memberReply' && message.reply.kind === 'read') {
+      for (const { bytes } of message.reply.answer.entries) this.#followedBytes += bytes.length;
+      this.#hold();
+    }
+    const isMuch = this.#channel.write(encodeMessage(message));
+    // What a process does not read is kept here, so it may ask for no more until it does.
+    if (isMuch && message.kind === 'memberReply') this.#channel.holdUntilWritten();
   }
 
   history(task: string, signal: AbortSignal): Promise<string> {
@@ -232,6 +241,7 @@ class ProcessWorker implements Worker {
     if (message.kind === 'memory') {
       const { rowBytes, indexBytes } = message.memory;
       this.#rowBytes = rowBytes + indexBytes;
+      this.#followedBytes = 0;
       this.#hold();
     }
     this.#events.message(message);
@@ -239,7 +249,9 @@ class ProcessWorker implements Worker {
 
   #hold(): void {
     const { ceiling, budget } = this.#parts;
-    ceiling.hold(this.#rowBytes + this.#lanesMost * laneBytes(budget));
+    // As for a log that is about to be read: see `ceilingBytes`.
+    const followed = 2 * this.#followedBytes;
+    ceiling.hold(this.#rowBytes + followed + this.#lanesMost * laneBytes(budget));
   }
 
   #end({ code, signal }: ChildExit): void {

@@ -4,7 +4,7 @@ import { hardeningFile } from '../../node/realm.ts';
 import type { ActorStart, ThreadTask } from '../messages/worker-messages.ts';
 import { Board } from '../seats/board.ts';
 import type { Budget } from '../seats/budget.ts';
-import { workerEntry } from '../spawner/worker-entry.ts';
+import { threadProgram } from './compiled-program.ts';
 import { newThread, threadWorker } from './thread-worker.ts';
 import type { Worker, WorkerEvents, WorkerOptions } from './worker.ts';
 
@@ -86,6 +86,6 @@ export class SpareThread {
       hardeningFile: hardeningFile(),
       isWaiting: true,
     } as const;
-    return { thread: newThread(await workerEntry('thread'), waiting, this.#budget), board };
+    return { thread: newThread(await threadProgram.ready(), waiting, this.#budget), board };
   }
 }

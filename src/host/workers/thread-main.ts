@@ -14,16 +14,18 @@ import type {
 import { Board } from '../seats/board.ts';
 import { nicenessOf } from '../watching/standing.ts';
 import { Actor } from './actor.ts';
+import type { CompilingStart } from './program-messages.ts';
 import { warmedSandbox } from './warmed-sandbox.ts';
 
 /** Runs the thread of a database, see `actor.ts`. */
 const port = present(parentPort, 'this file runs in a worker thread');
-const { board: words, ...given } = workerData as ThreadStart | WaitingStart;
+const { board: words, ...given } = workerData as ThreadStart | WaitingStart | CompilingStart;
 const board = new Board(words);
 board.runsOn(systemThreadId());
 if (board.systemThreadId !== 0) setNiceness(board.systemThreadId, nicenessOf.usual);
 answerInspector();
-if ('isWaiting' in given) {
+if ('isCompiling' in given) warmedSandbox(given.hardeningFile);
+else if ('isWaiting' in given) {
   const sandbox = warmedSandbox(given.hardeningFile);
   port.once('message', ({ start }: ThreadTask) => begin(start, sandbox));
 } else begin(given);

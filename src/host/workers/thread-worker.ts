@@ -11,8 +11,9 @@ import type {
 } from '../messages/worker-messages.ts';
 import { Board } from '../seats/board.ts';
 import type { Budget } from '../seats/budget.ts';
-import { workerEntry } from '../spawner/worker-entry.ts';
 import { nicenessOf } from '../watching/standing.ts';
+import { type ReadyProgram, threadProgram } from './compiled-program.ts';
+import type { ProgramData } from './program-messages.ts';
 import {
   overHeap,
   type Worker,
@@ -30,17 +31,18 @@ export async function startThread(
   const board = new Board();
   board.startAfter(lastTicket);
   const workerData: ThreadStart = { ...start, board: board.buffer };
-  return threadWorker(newThread(await workerEntry('thread'), workerData, budget), {
+  return threadWorker(newThread(await threadProgram.ready(), workerData, budget), {
     ...{ board, budget, events },
   });
 }
 
-/** Starts a thread with this file. */
+/** Starts a thread with this program. */
 export function newThread(
-  entry: string,
-  workerData: ThreadStart | WaitingStart,
+  { entry, program }: ReadyProgram,
+  start: ThreadStart | WaitingStart,
   budget: Budget,
 ): Thread {
+  const workerData: ProgramData = { ...start, program };
   return new Thread(entry, {
     workerData,
     resourceLimits: {

@@ -71,10 +71,6 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   });
   if (options.usualIsolation === 'process') starter.prepare();
   const { isDevelopment = false, cluster, makeLinker = (given) => new Linker(given) } = options;
-  const requireThread = (isolation: Isolation): void => {
-    if (cluster !== undefined && isolation === 'process') throw new Error(noProcesses);
-  };
-  requireThread(options.usualIsolation);
   const linker = makeLinker({
     entry: () => workerEntry('linker'),
     report,
@@ -99,9 +95,8 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   });
   return {
     seatsOf(place) {
-      requireThread(isolationOf(place.identity));
       const historyDesk = new HistoryDesk();
-      const member = cluster && memberPlaceOf(cluster, place);
+      const member = cluster && memberPlaceOf(cluster, place, place.directory);
       const own = { ...place, writer, clock, makeAlarm, historyDesk, member };
       const take = (start: SeatStart, events: SeatEvents): Seat =>
         new WorkerSeat({ ...sharedBy(place), ...own }, start, events);
@@ -130,10 +125,6 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     },
   };
 }
-
-const noProcesses =
-  'Databases of a cluster run on threads, and this service has some run in processes. Start it ' +
-  'with `--isolation thread`, and without `--isolation-of`.';
 
 /**
  * A database in memory is lost with its thread. The next actor creates it again from the program

@@ -4,12 +4,13 @@ import type { Alarm, MakeAlarm } from '../../database/alarm.ts';
 import type { Clock } from '../../database/clock.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import { noTicket, type Ticket, ticketNumber } from '../../database/ticket.ts';
-import type { TicketedRequest, TurnResult } from '../../database/turn.ts';
+import type { DatabaseRequest, TicketedRequest, TurnResult } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import type { ActorEnv } from '../../module/module-env.ts';
 import { hardeningFile } from '../../node/realm.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
+import type { SettledNote } from '../../shared-log/member.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { MemberOrder } from '../messages/member-messages.ts';
 import {
@@ -48,6 +49,7 @@ import type { DatabaseLinker } from './database-linker.ts';
 import { SeatLanes, type SeatLanesOptions } from './seat-lanes.ts';
 import { SeatMember } from './seat-member.ts';
 import type { StartGate } from './start-gate.ts';
+import { StuckRead } from './stuck-read.ts';
 import type { StartWorker, Worker, WorkerDeath } from './worker.ts';
 
 export interface WorkerSeatOptions {
@@ -112,8 +114,13 @@ export class WorkerSeat implements Seat {
   #whenEmpty: (() => void)[] = [];
   readonly #lanes: SeatLanes;
   readonly #member: SeatMember | undefined;
-  /** True while it follows another host: nothing that it does can be waited for. */
+  readonly #stuckRead: StuckRead | undefined;
+  /** Connections that read the copy, or a little more. */
+  #copyClients = 0;
+  /** True while it follows another host: only reads of its copy are waited for. */
   #isFollowing = false;
+  /** True while it loads a program besides, which runs code. */
+  #isWarming = false;
   #leaveSnapshots: () => void = () => undefined;
 
   constructor(options: WorkerSeatOptions, start: SeatStart, events: SeatEvents) {
@@ -135,6 +142,20 @@ export class WorkerSeat implements Seat {
         place,
         send: (message) => this.#send(message),
         role: (role) => this.#noteRole(role),
+        readable: (reading) => {
+          if (reading === undefined || reading === 'leads') this.#copyClients = 0;
+          events.readable?.(reading);
+        },
+      });
+    const member = this.#member;
+    this.#stuckRead =
+      member &&
+      new StuckRead({
+        board: () => this.#worker?.board,
+        isReading: () => this.#isFollowing && (this.#outstanding > 0 || this.#copyClients > 0),
+        runs: () => options.watchdog.wake(),
+        isLeaderless: () => member.isLeaderless,
+        end: () => this.kill({ cause: 'budget', message: stuckReadText }),
       });
     void this.#start(start);
   }
@@ -144,6 +165,7 @@ export class WorkerSeat implements Seat {
     if (last === undefined) return;
     this.#outstanding += requests.length;
     for (const { ticket, request } of requests) {
+      if (this.#isFollowing) this.#countClient(request);
       if (request.kind !== 'update') continue;
       this.#linksLeft += 1;
       this.#updates.add(ticket);
@@ -152,6 +174,13 @@ export class WorkerSeat implements Seat {
     const batch = encodeRequests(requests);
     this.#send({ kind: 'requests', batch }, buffersOf(batch));
     this.#options.watchdog.wake();
+    if (this.#isFollowing) this.#stuckRead?.begin();
+  }
+
+  /** Commits of the leader run code for connections of its copy, and nobody waits for that. */
+  #countClient({ kind }: DatabaseRequest): void {
+    if (kind === 'connect') this.#copyClients += 1;
+    if (kind === 'disconnect' && this.#copyClients > 0) this.#copyClients -= 1;
   }
 
   abandon(ticket: Ticket): void {
@@ -200,6 +229,14 @@ export class WorkerSeat implements Seat {
     this.#member?.look(true);
   }
 
+  noteSettled(note: SettledNote): void {
+    this.#member?.noteSettled(note);
+  }
+
+  prepareReads(): void {
+    this.#member?.prepareReads();
+  }
+
   async handOver(to: Lead): Promise<void> {
     if (this.#member === undefined || !this.#isOpen) throw notLeaderRefusal(undefined);
     await this.#member.handOver(to);
@@ -208,6 +245,9 @@ export class WorkerSeat implements Seat {
   #noteRole(role: DatabaseRole): void {
     if (!this.#isOpen && role.kind === 'follower') {
       this.#isFollowing = true;
+      this.#isWarming = role.isLoading === true;
+      if (this.#isWarming) this.#options.watchdog.wake();
+      this.#linksLeft = limits.startLinksMax;
       this.#leaveGate();
     }
     this.#events.role?.(role);
@@ -227,7 +267,8 @@ export class WorkerSeat implements Seat {
     else this.#worker.terminate();
   }
 
-  async #start({ mode, logBytes, schedulesPaused, after, handedTerm }: SeatStart): Promise<void> {
+  async #start(begin: SeatStart): Promise<void> {
+    const { mode, logBytes, schedulesPaused, after } = begin;
     const { identity, ownerIdentity, generation, directory, writer } = this.#options;
     const { budget, gate, linker, startWorker, historyDesk } = this.#options;
     await historyDesk.stop();
@@ -243,7 +284,7 @@ export class WorkerSeat implements Seat {
     const place = { identity, ownerIdentity, generation, directory, writer, kept, keepsSpare };
     const storage = this.#storage;
     const env = this.#env;
-    const member = this.#member?.data(handedTerm, mode.kind === 'create');
+    const member = this.#member?.data(begin, mode.kind === 'create');
     const state = { storage, schedulesPaused, env, member };
     const start = actorStart({ task, ...place, ...state }, budget);
     try {
@@ -292,7 +333,11 @@ export class WorkerSeat implements Seat {
    */
   #isBusy(): boolean {
     const hasLanes = this.#lanes.count > 0 || this.#worker?.hasLanes === true;
-    if (this.#isFollowing) return false;
+    if (this.#isFollowing) {
+      const phase = this.#copyClients > 0 ? this.#worker?.board.phase : undefined;
+      const runsCode = phase === 'calling' || phase === 'viewing';
+      return this.#isWarming || this.#outstanding > 0 || runsCode;
+    }
     if (!this.#isOpen || this.#outstanding > 0 || hasLanes) return true;
     const due = this.#nextDueMicros;
     if (due === undefined) return false;
@@ -356,7 +401,11 @@ export class WorkerSeat implements Seat {
         events.warn(message.message);
         return;
       case 'ended':
-        this.#end ??= { ...message.end, scheduled: this.#worker?.board.mark };
+        this.#end ??= {
+          ...message.end,
+          handed: this.#member?.handed(message.end.handed),
+          scheduled: this.#worker?.board.mark,
+        };
         this.#worker?.terminate();
         return;
       case 'closed':
@@ -400,6 +449,7 @@ export class WorkerSeat implements Seat {
       case 'member':
       case 'role':
       case 'handedOver':
+      case 'readable':
         this.#member?.receive(message);
         return;
       default:
@@ -433,7 +483,8 @@ export class WorkerSeat implements Seat {
     if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
     const unknown = { cause: 'died', message: 'the worker of the database ended' } as const;
     const end = this.#end ?? { ...(death ?? unknown), ...this.#underWay() };
-    this.#member?.end(end.handedTerm !== undefined);
+    this.#stuckRead?.stop();
+    this.#member?.end(end.handed !== undefined);
     if (this.#whenEmpty.length === 0 || end.cause !== 'closed') {
       this.#events.ended({ ...end, reached: (ticket) => this.#reached(ticket) });
     }
@@ -465,6 +516,9 @@ export class WorkerSeat implements Seat {
     this.#worker?.send(message, transfer);
   }
 }
+
+const stuckReadText =
+  'The read held the copy while the database had lost its leader, and was stopped. Try again.';
 
 /** An end, with the scheduled run that the board shows. */
 type EndWithMark = PlainEnd & Pick<SeatEnd, 'scheduled'>;

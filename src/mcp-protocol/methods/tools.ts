@@ -51,7 +51,8 @@ function toolsHint(tools: readonly { readonly name: string }[]) {
 
 const toolsNamedMax = 20;
 
-function membersOf({ content, structured, isError }: ToolResult): object {
+function membersOf({ content, structured, isError, meta }: ToolResult): object {
   const structuredContent = structured === undefined ? undefined : new RawJson(structured);
-  return { content, isError, structuredContent };
+  const told = meta === undefined ? {} : { _meta: meta };
+  return { content, isError, structuredContent, ...told };
 }

@@ -28,7 +28,8 @@ export async function linesOfReducer(
   database: DatabaseRecord,
   reducer: string,
 ): Promise<readonly string[]> {
-  const open = (request: LogRequest) => openLog(session, database, request);
+  const open = (request: LogRequest) =>
+    openLog(session, database, { ...request, ofAllHosts: true });
   return (await linesOfFunction(open, reducer)).slice(-limits.promptLogLinesMax);
 }
 
@@ -42,7 +43,10 @@ export async function lastLines(
   lines: number,
 ): Promise<string> {
   let text = '';
-  const request = { lines, bytesMax: limits.agentLogScanBytesMax, follow: false };
+  const request = {
+    ...{ lines, bytesMax: limits.agentLogScanBytesMax },
+    ...{ follow: false, ofAllHosts: true },
+  };
   for await (const chunk of openLog(session, database, request)) text += chunk;
   return text;
 }

@@ -73,6 +73,7 @@ export class TablesConnection implements LiveSink {
         return;
       case 'connected':
       case 'called':
+      case 'resumed':
       case 'unsubscribed':
       case 'oneOff':
       case 'procedure':

@@ -7,7 +7,8 @@ import type { JsonObject } from '../../values/json.ts';
 import { utf8Length } from '../../values/utf8.ts';
 import { databaseArgument } from '../database-argument.ts';
 import { dataNotes } from '../fence.ts';
-import { openDatabase } from '../open-database.ts';
+import { type OpenDatabase, openDatabase } from '../open-database.ts';
+import { type ReadHandle, readRows, rowsArguments } from '../read-rows.ts';
 import { schemaAnswer, schemaOverview } from '../schema-answer.ts';
 import { notesOn } from '../schema-notes.ts';
 import { shownSchema } from '../shown-schema.ts';
@@ -39,6 +40,7 @@ export const getSchema: ToolSource = {
       description: 'raw: the document of the HTTP endpoint `schema`, version 9.',
     },
   },
+  unlisted: rowsArguments,
   required: [],
   outputSchema: objectSchema({
     tables: { type: 'array' },
@@ -48,21 +50,29 @@ export const getSchema: ToolSource = {
   effect: 'reads',
   run: async (args, context) => {
     const open = openDatabase(databaseArgument(args, context), context);
-    if (isRaw(args)) {
-      const schema = await shownSchema(open, context.session);
-      return answerOf(context, schema);
-    }
-    const definition = flatDefinition((await open.handle.describe()).definition);
-    const shown = shownDefinition(definition, context.session.caller, open.caller.rights);
-    const notes = await notesOn(open, definition);
-    const wanted = wantedParts(shown, args);
-    const schema = JSON.stringify(schemaAnswer(wanted, notes));
-    if (wanted !== shown || utf8Length(schema) <= limits.agentSchemaBytesMax) {
-      return answerOf(context, schema);
-    }
-    return answerOf(context, JSON.stringify(schemaOverview(shown, notes)), howToSeeMore);
+    const { answer, meta } = await readRows(args, context, open, async (handle) => {
+      return { answer: await schemaOf({ ...open, handle }, args, context), offset: undefined };
+    });
+    return { ...answer, meta };
   },
 };
+
+async function schemaOf(
+  open: Pick<OpenDatabase, 'caller'> & { readonly handle: ReadHandle },
+  args: JsonObject,
+  context: ToolContext,
+): Promise<ToolAnswer> {
+  if (isRaw(args)) return answerOf(context, await shownSchema(open, context.session));
+  const definition = flatDefinition((await open.handle.describe()).definition);
+  const shown = shownDefinition(definition, context.session.caller, open.caller.rights);
+  const notes = await notesOn(open, definition);
+  const wanted = wantedParts(shown, args);
+  const schema = JSON.stringify(schemaAnswer(wanted, notes));
+  if (wanted !== shown || utf8Length(schema) <= limits.agentSchemaBytesMax) {
+    return answerOf(context, schema);
+  }
+  return answerOf(context, JSON.stringify(schemaOverview(shown, notes)), howToSeeMore);
+}
 
 const howToSeeMore =
   'These are the names only, because the whole schema is long. To see one in full, give ' +

@@ -11,6 +11,7 @@ import type { CursorOwner, Cursors, RowsLeft } from '../cursors.ts';
 import { databaseArgument } from '../database-argument.ts';
 import { asData, dataNotes, holdText } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
+import { readRows, rowsArguments } from '../read-rows.ts';
 import { parametersProperty, sqlFailure, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
 import {
@@ -49,17 +50,19 @@ export function sqlTool(cursors: Cursors<StatementResult>): ToolSource {
         description: 'From a truncated answer to the same statement: gives the next rows.',
       },
     },
+    unlisted: rowsArguments,
     required: ['sql'],
     outputSchema,
     takesDatabase: true,
     effect: 'mayWrite',
     run: async (args, context) => {
-      const { owner, rows, caps, cursor } = await statementRows(args, context, cursors);
-      return pageAnswer(context, rows, caps, (next) =>
+      const { owner, rows, caps, cursor, meta } = await statementRows(args, context, cursors);
+      const page = await pageAnswer(context, rows, caps, (next) =>
         cursor === undefined
           ? cursors.keep(owner, { ...rows, from: next })
           : cursors.advance(owner, cursor, next),
       );
+      return { ...page, meta };
     },
   };
 }
@@ -100,6 +103,7 @@ interface StatementRows {
   readonly caps: Caps;
   /** The cursor of the rows; `undefined` if the statement has just run. */
   readonly cursor: string | undefined;
+  readonly meta?: Readonly<Record<string, string>> | undefined;
 }
 
 async function statementRows(
@@ -110,7 +114,8 @@ async function statementRows(
   const name = databaseArgument(args, context);
   const statement = statementArgument(args);
   const cursor = optionalStringArgument(args, 'cursor');
-  const { database, handle, caller, stay } = openDatabase(name, context);
+  const open = openDatabase(name, context);
+  const { database, caller, stay } = open;
   const caps = capsIn(args, plan.test(statement.sql) ? {} : caller.rights, context.session);
   const { callerKey } = context.session;
   const who = [callerKey, database.identity, caller.rights.key].join(' ');
@@ -118,7 +123,11 @@ async function statementRows(
   const owner = { caller: who, shares, statement: statement.sql };
   if (cursor !== undefined) {
     const rows = cursors.find(owner, cursor);
-    if (rows === undefined) throw unknownCursor();
+    if (rows === undefined) {
+      // The leader may have it.
+      context.session.offer?.passOn();
+      throw unknownCursor();
+    }
     return { owner, rows, caps, cursor };
   }
   const request = {
@@ -128,11 +137,14 @@ async function statementRows(
     confirmed: args.get('confirmed') !== false,
   };
   const wanted = { abandoned: context.signal, stay };
-  const outcome = await runStatement(handle, request, wanted);
-  if (outcome.kind === 'failed') {
-    throw sqlFailure(outcome.error, (data) => asData(context.session, data));
-  }
-  return { owner, rows: { result: outcome, from: firstRow }, caps, cursor };
+  const { answer, meta } = await readRows(args, context, open, async (handle) => {
+    const outcome = await runStatement(handle, request, wanted);
+    if (outcome.kind === 'failed') {
+      throw sqlFailure(outcome.error, (data) => asData(context.session, data));
+    }
+    return { answer: outcome, offset: outcome.offset };
+  });
+  return { owner, rows: { result: answer, from: firstRow }, caps, cursor, meta };
 }
 
 /** Lines of a plan are not rows of a table: the row limit of a limited token is not about them. */

@@ -95,7 +95,7 @@ export function decodeClientMessage(bytes: Uint8Array): ClientMessage {
 
 /** Reads one message. Its arguments are copies and do not retain the frame. */
 export function readClientMessage(reader: BinaryReader): ClientMessage {
-  return readTagged(reader, 'ClientMessage', arms);
+  return readTagged(reader, 'ClientMessage', clientArms);
 }
 
 const tags: Readonly<Record<ClientMessage['kind'], number>> = {
@@ -106,7 +106,7 @@ const tags: Readonly<Record<ClientMessage['kind'], number>> = {
   callProcedure: 4,
 };
 
-const arms: readonly MessageArm<ClientMessage>[] = [
+export const clientArms: readonly MessageArm<ClientMessage>[] = [
   { name: 'Subscribe', read: readSubscribe },
   { name: 'Unsubscribe', read: readUnsubscribe },
   { name: 'OneOffQuery', read: readOneOffQuery },

@@ -288,7 +288,7 @@ export function decodeServerMessage(bytes: Uint8Array): ServerMessage {
 
 /** Reads one message. Its rows and returned values are views of the input. */
 export function readServerMessage(reader: BinaryReader): ServerMessage {
-  return readTagged(reader, 'ServerMessage', arms);
+  return readTagged(reader, 'ServerMessage', serverArms);
 }
 
 const tags: Readonly<Record<ServerMessage['kind'], number>> = {
@@ -302,7 +302,7 @@ const tags: Readonly<Record<ServerMessage['kind'], number>> = {
   procedureResult: 7,
 };
 
-const arms: readonly MessageArm<ServerMessage>[] = [
+export const serverArms: readonly MessageArm<ServerMessage>[] = [
   { name: 'InitialConnection', read: readInitialConnection },
   { name: 'SubscribeApplied', read: readSubscribeApplied },
   { name: 'UnsubscribeApplied', read: readUnsubscribeApplied },

@@ -1,3 +1,4 @@
+import { parsePlace } from '../../backup/parse-place.ts';
 import { limits } from '../../limits.ts';
 import { parseEngine, parseLinkAddress } from '../cluster-choice.ts';
 import { ConfigurationError } from '../configuration.ts';
@@ -16,8 +17,9 @@ function placeSettings(): Setting[] {
       kind: 'text',
       value: '<address>',
       help:
-        'PostgreSQL that holds the logs of a cluster, all servers: postgres://user@pg1,pg2/db; ' +
-        'makes the service a host of that cluster',
+        'where the logs of a cluster are: PostgreSQL, all servers: postgres://user@pg1,pg2/db, ' +
+        'or an S3-compatible store: s3://bucket/prefix?endpoint=https://…&region=…; makes the ' +
+        'service a host of that cluster',
       // It may hold a password.
       isSecret: true,
       otherwise: 'none: the service is alone',
@@ -46,7 +48,9 @@ function placeSettings(): Setting[] {
       flag: 'zone',
       kind: 'text',
       value: '<name>',
-      help: 'where this host stands; shown with it',
+      help:
+        'where this host stands: copies of a database lie in different zones, where there ' +
+        'are any',
       otherwise: 'none',
       example: 'eu-1a',
       apply: (zone, draft) => {
@@ -98,6 +102,20 @@ function addressSettings(): Setting[] {
 function secretSettings(): Setting[] {
   return [
     setting({
+      key: 'cluster.keys-file',
+      flag: 'cluster-keys-file',
+      kind: 'path',
+      value: '<file>',
+      help:
+        'file with access-key-id, secret-access-key and session-token of the store of a cluster, ' +
+        'as for a repository; or give them in REDUCERDB_S3_ACCESS_KEY_ID and so on',
+      otherwise: 'none; a store needs one of the two',
+      example: 'store-keys.toml',
+      apply: (storeKeysFile, draft) => {
+        draft.cluster = { ...draft.cluster, storeKeysFile };
+      },
+    }),
+    setting({
       key: 'cluster.secret-file',
       flag: 'cluster-secret-file',
       kind: 'path',
@@ -128,6 +146,20 @@ function secretSettings(): Setting[] {
 function promiseSettings(): Setting[] {
   return [
     setting({
+      key: 'cluster.copies',
+      flag: 'cluster-copies',
+      kind: 'count',
+      value: '<count>',
+      help:
+        'hosts that have a copy of each database, that of its leader included; the same on all ' +
+        'hosts. `reducerdb cluster set` overrides it for one database',
+      otherwise: String(limits.copiesDefault),
+      example: 2,
+      apply: (copies, draft) => {
+        draft.cluster = { ...draft.cluster, copies };
+      },
+    }),
+    setting({
       key: 'cluster.local-sync',
       flag: 'cluster-local-sync',
       kind: 'switch',
@@ -144,10 +176,28 @@ function promiseSettings(): Setting[] {
       kind: 'duration',
       value: '<duration>',
       help: 'how long commits gather before they go to the engine: fewer appends, later answers',
-      otherwise: 'none: they go at once',
+      otherwise: `none: they go at once; in a store ${durationText(limits.s3GatherMillis)}`,
       example: '5ms',
       apply: (gatherMillis, draft) => {
         draft.cluster = { ...draft.cluster, gatherMillis };
+      },
+    }),
+    setting({
+      key: 'cluster.snapshots',
+      flag: 'snapshots',
+      kind: 'text',
+      value: '<place>',
+      help:
+        'where the hosts keep snapshots of databases, from which new hosts begin: ' +
+        's3://bucket/prefix, or a folder that all of them see; the same on all hosts',
+      otherwise: "a table of the cluster's engine",
+      example: 's3://snapshots/cluster',
+      apply: (text, draft) => {
+        try {
+          draft.cluster = { ...draft.cluster, snapshots: parsePlace(text) };
+        } catch (cause) {
+          throw new ConfigurationError(`--snapshots: ${(cause as Error).message}`, { cause });
+        }
       },
     }),
     setting({
@@ -158,7 +208,9 @@ function promiseSettings(): Setting[] {
       help:
         `silence of a leader after which another host takes over, from ${limits.leaseMillisMin} ` +
         `to ${limits.leaseMillisMax} ms; the same on all hosts`,
-      otherwise: durationText(limits.leaseMillis),
+      otherwise:
+        `${durationText(limits.leaseMillis)}; ` +
+        `in a store ${durationText(limits.s3LeaseMillis)}`,
       example: '2s',
       apply: (leaseMillis, draft) => {
         draft.cluster = { ...draft.cluster, leaseMillis };

@@ -165,10 +165,10 @@ function unwell(
     if (member?.state.kind === 'failed') {
       violations.push({ kind: 'failed host', text: `${client}: ${member.state.reason}` });
     }
-    const end = folder.records.at(-1)?.end;
-    const isSame = end?.offset === commits.length - 1 && commits[end.offset]?.chain === end.chain;
+    const { end } = folder;
+    const isSame = end.offset === commits.length - 1 && commits[end.offset]?.chain === end.chain;
     if (!isSame && commits.length > 1) {
-      const text = `${client} ends with commit ${end?.offset ?? 0} of ${commits.length - 1}`;
+      const text = `${client} ends with commit ${end.offset} of ${commits.length - 1}`;
       violations.push({ kind: 'not converged', text });
     }
   }

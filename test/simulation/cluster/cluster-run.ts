@@ -1,5 +1,9 @@
+import type { LogPoint } from '../../../src/log/log-point.ts';
+import { decodeEntry } from '../../../src/shared-log/entry.ts';
+import { type Beginning, decodeBeginning } from '../../../src/shared-log/entry-payloads.ts';
 import { clusterId, type LogName, logName } from '../../../src/shared-log/log-name.ts';
 import type { MemoryEngine } from '../../../src/shared-log/memory-engine.ts';
+import { truncationPlace } from '../../../src/shared-log/truncation.ts';
 import { Random } from '../../../src/testing/random.ts';
 import { databaseIdentity } from '../../../src/values/identity-roles.ts';
 import { beginningOf } from '../../support/shared-log-people.ts';
@@ -13,6 +17,10 @@ export interface ClusterRunOptions {
   /** True for an engine that acknowledges what only its primary has. */
   readonly isEngineLying?: boolean;
   readonly waitsForLocalSync?: boolean;
+  /** True: hosts take snapshots, entries that those have are removed, and disks are lost. */
+  readonly isShortened?: boolean;
+  /** True: nothing fails, and leaders give their terms away again and again. */
+  readonly isOnlyMoved?: boolean;
   /** Simulated time in which faults happen. */
   readonly faultMillis?: number;
 }
@@ -24,6 +32,14 @@ export interface ClusterRun {
   readonly acknowledgedCount: number;
   readonly readCount: number;
   readonly termCount: number;
+  /** Calls that ran, and whose host lost its term before they were acknowledged. */
+  readonly failedCount: number;
+  /** The longest time without an acknowledged call, before everything healed. */
+  readonly longestGapMillis: number;
+  /** How often entries were removed. */
+  readonly truncatedCount: number;
+  /** How often a host began with a snapshot, because what it lacked was gone. */
+  readonly restartCount: number;
 }
 
 export interface Acknowledged {
@@ -53,12 +69,22 @@ class Cluster implements World {
   readonly engine: MemoryEngine;
   readonly log: LogName = logName(clusterId(1n), databaseIdentity(9n), 1);
   readonly salt = 77;
+  /** Places up to which somebody has made a snapshot. */
+  readonly snapshots: LogPoint[] = [];
+  readonly restartEvery: number;
+  readonly beginning = beginningIn(beginningOf(77).bytes);
+  truncatedCount = 0;
+  readonly #removed: Uint8Array[] = [];
   readonly entryBytesMax = 64 * 1024;
   readonly leaseMillis = 2_000;
   readonly waitsForLocalSync: boolean;
   readonly random: Random;
   readonly hosts: SimulatedHost[];
   readonly #isEngineLying: boolean;
+  readonly #isOnlyMoved: boolean;
+  readonly #isShortened: boolean;
+  #failedCount = 0;
+  #healedAt = 0;
   readonly #story: string[] = [];
   readonly #acknowledged: Acknowledged[] = [];
   readonly #shown: { host: string; offset: number; chain: bigint }[] = [];
@@ -75,6 +101,9 @@ class Cluster implements World {
     this.random = new Random(options.seed);
     this.waitsForLocalSync = options.waitsForLocalSync ?? true;
     this.#isEngineLying = options.isEngineLying ?? false;
+    this.#isOnlyMoved = options.isOnlyMoved ?? false;
+    this.#isShortened = options.isShortened ?? false;
+    this.restartEvery = this.#isShortened ? 8 : Number.MAX_SAFE_INTEGER;
     this.engine = new this.parts.MemoryEngine({
       clock: this.clock,
       network: {
@@ -103,6 +132,7 @@ class Cluster implements World {
 
   async suffer(millis: number): Promise<void> {
     if (this.#isEngineLying) return this.#sufferLie(millis);
+    if (this.#isOnlyMoved) return this.#move(millis);
     const end = this.clock.now() + millis;
     while (this.clock.now() < end) {
       await this.clock.pass(this.random.between(20, 1_200));
@@ -112,6 +142,7 @@ class Cluster implements World {
 
   async heal(): Promise<void> {
     this.#tell('everything heals');
+    this.#healedAt = this.clock.now();
     this.engine.isLying = false;
     this.#isSlow = false;
     this.engine.isStandbyAway = false;
@@ -132,7 +163,7 @@ class Cluster implements World {
   }
 
   result(): ClusterRun {
-    const final = finalLogOf(this.engine.settledEntries(this.log));
+    const final = finalLogOf(this.#allEntries());
     const violations = violationsOf({
       final,
       acknowledged: this.#acknowledged,
@@ -146,8 +177,41 @@ class Cluster implements World {
       story: this.#story,
       acknowledgedCount: this.#acknowledged.length,
       readCount: this.#readCount,
+      failedCount: this.#failedCount,
+      longestGapMillis: this.#longestGap(),
+      truncatedCount: this.truncatedCount,
+      restartCount: this.hosts.reduce((sum, { folder }) => sum + folder.restartCount, 0),
       termCount: final.kind === 'whole' ? final.termCount : 0,
     };
+  }
+
+  /** Those that are there, behind those that were removed. */
+  #allEntries(): readonly Uint8Array[] {
+    const all = [...this.#removed];
+    for (const bytes of this.engine.settledEntries(this.log)) all[seqOf(bytes)] = bytes;
+    return all;
+  }
+
+  /** A host takes a snapshot of what is acknowledged, and another one removes what nobody needs. */
+  async #truncate(): Promise<void> {
+    const host = this.random.pick(this.hosts);
+    const end = host.settledEnd;
+    const last = this.snapshots.at(-1);
+    if (end !== undefined && end.position > (last?.position ?? 0)) this.snapshots.push(end);
+    const { position } = this.snapshots.at(-2) ?? { position: 0 };
+    const living = this.hosts.map(({ hasOffset }) => hasOffset);
+    // Who is far behind is not waited for every time.
+    const offset = this.random.chance(0.5) ? Number.POSITIVE_INFINITY : Math.min(...living);
+    const bounds = { position, offset, seq: Number.POSITIVE_INFINITY };
+    const sharedLog = this.engine.connect('operator');
+    const place = await truncationPlace(sharedLog, this.log, bounds, this.restartEvery);
+    if (place === undefined) return;
+    for (const bytes of this.engine.settledEntries(this.log)) {
+      if (seqOf(bytes) < place.seq) this.#removed[seqOf(bytes)] = bytes;
+    }
+    this.#tell(`entries before ${place.seq} are removed`);
+    this.truncatedCount++;
+    await sharedLog.truncate(this.log, place.seq);
   }
 
   /** An engine that lies is quicker than the disks, or waiting for them would prove nothing. */
@@ -171,6 +235,11 @@ class Cluster implements World {
     this.#violations.push({ kind: 'crash', text });
   }
 
+  failed(call: string): void {
+    this.#failedCount++;
+    this.#tell(`${call} was not acknowledged`);
+  }
+
   released(offset: number, begun: number): void {
     this.#readCount++;
     const before = this.#heights.findLast(({ at }) => at < begun)?.offset ?? 0;
@@ -192,6 +261,25 @@ class Cluster implements World {
       this.clock.after(this.random.between(1, this.#calls === 'rare' ? 400 : 80), next);
     };
     next();
+  }
+
+  /** Planned moves alone. */
+  async #move(millis: number): Promise<void> {
+    const end = this.clock.now() + millis;
+    while (this.clock.now() < end) {
+      await this.clock.pass(this.random.between(300, 1_500));
+      const leader = this.hosts.find((one) => one.isLeading);
+      const others = this.hosts.filter((one) => one !== leader);
+      if (leader === undefined) continue;
+      const to = this.random.pick(others);
+      this.#tell(`${leader.client} gives its term to host ${to.number}`);
+      leader.handOver(to);
+    }
+  }
+
+  #longestGap(): number {
+    const times = this.#acknowledged.map(({ at }) => at).filter((at) => at <= this.#healedAt);
+    return times.slice(1).reduce((gap, at, before) => Math.max(gap, at - (times[before] ?? at)), 0);
   }
 
   #fault(): void {
@@ -222,7 +310,12 @@ class Cluster implements World {
       [`${victim.client} stays there, and is only read`, () => this.#strandQuietly(victim)],
       [`${leader.client} gives its term to host ${host.number}`, () => leader.handOver(host)],
     ];
-    const [text, work] = random.pick(faults);
+    const shortening: typeof faults = [
+      ['a snapshot is taken', () => void this.#truncate().catch(() => undefined)],
+      ['a snapshot is taken', () => void this.#truncate().catch(() => undefined)],
+      [`the disk of host ${host.number} is lost`, () => host.loseDisk()],
+    ];
+    const [text, work] = random.pick(this.#isShortened ? [...faults, ...shortening] : faults);
     this.#tell(text);
     work();
   }
@@ -310,7 +403,7 @@ class Cluster implements World {
     if (client === 'operator') return [1];
     const { random } = this;
     const millis = () => random.between(0, this.#isSlow ? 200 : 3);
-    if (this.#calls !== 'usual' || this.#isEngineLying) return [millis()];
+    if (this.#calls !== 'usual' || this.#isEngineLying || this.#isOnlyMoved) return [millis()];
     if (this.#hostOf(client)?.isCut === true || random.chance(0.005)) return [];
     // A few messages arrive again, much later.
     if (random.chance(0.01)) return [millis(), random.between(100, 8_000)];
@@ -326,4 +419,16 @@ class Cluster implements World {
   #tell(text: string): void {
     this.#story.push(`${Math.round(this.clock.now())} ms: ${text}`);
   }
+}
+
+function seqOf(bytes: Uint8Array): number {
+  const reading = decodeEntry(bytes);
+  return reading.kind === 'valid' ? reading.entry.seq : 0;
+}
+
+function beginningIn(bytes: Uint8Array): Beginning {
+  const reading = decodeEntry(bytes);
+  const found = reading.kind === 'valid' ? decodeBeginning(reading.entry.payload) : undefined;
+  if (found?.kind !== 'valid') throw new Error('entry 0 says how a log begins');
+  return found.beginning;
 }

@@ -16,6 +16,7 @@ export async function isMutationFound(mutation: Mutation, seedCount: number): Pr
 
 async function isSeedRed(mutation: Mutation, parts: ClusterParts, seed: number): Promise<boolean> {
   const isEngineLying = mutation.foundBy === 'lies';
-  const { violations } = await runCluster({ seed, parts, isEngineLying });
+  const isShortened = mutation.foundBy === 'shortened';
+  const { violations } = await runCluster({ seed, parts, isEngineLying, isShortened });
   return violations.length > 0;
 }

@@ -10,10 +10,13 @@ export interface Mutation {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** What finds it: runs of a cluster, those with an engine that lies, or a scenario of its own. */
+  /**
+   * What finds it: runs of a cluster, those with an engine that lies, those with logs that are
+   * shortened, or a scenario of its own.
+   */
+  readonly foundBy: 'runs' | 'lies' | 'shortened' | 'old primary' | 'late append';
   /** True if it takes more seeds than the usual suite runs. */
   readonly isRare?: boolean;
-  readonly foundBy: 'runs' | 'lies' | 'old primary' | 'late append';
 }
 
 /** Mistakes in the fences that the simulation must find. */
@@ -71,8 +74,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'followers show what is not settled',
     file: 'member.ts',
-    from: 'this.#settledOffset = Math.max(this.#settledOffset, this.#tail.acknowledged);',
-    to: 'this.#settledOffset = Math.max(this.#settledOffset, this.#tail.point.offset);',
+    from: 'this.#settledOffset = Math.max(this.#settledOffset, acknowledged, told);',
+    to: 'this.#settledOffset = Math.max(this.#settledOffset, point.offset, told);',
     foundBy: 'runs',
   },
   {
@@ -120,12 +123,41 @@ export const mutations: readonly Mutation[] = [
     isRare: true,
   },
   {
+    name: 'a host takes what contradicts acknowledged commits',
+    file: 'unlike-settled.ts',
+    from: 'return isCovered && copy.chainAt(end.position) !== end.chain;',
+    to: 'return isCovered && false;',
+    foundBy: 'runs',
+    isRare: true,
+  },
+  {
+    name: 'what was sent is settled',
+    file: 'member.ts',
+    from: '    return this.#taken(step, before);\n  }\n\n  async #taken',
+    to: '    this.#settledOffset = this.#tail.point.offset;\n    return this.#taken(step, before);\n  }\n\n  async #taken',
+    foundBy: 'lies',
+  },
+  {
     name: 'acknowledge on the engine alone',
     file: 'replicator.ts',
     from: ': Math.min(this.#storedWrite, this.#localWrite);',
     to: ': this.#storedWrite;',
     foundBy: 'lies',
     isRare: true,
+  },
+  {
+    name: 'a host reads on without what was removed',
+    file: 'member.ts',
+    from: 'if (await replica.restart(beginning, point)) {',
+    to: 'if (replica.end.position > 0 || (await replica.restart(beginning, point))) {',
+    foundBy: 'shortened',
+  },
+  {
+    name: 'what a snapshot has is applied to it again',
+    file: 'member.ts',
+    from: 'if (step.end.position < replica.startPosition) return;',
+    to: '',
+    foundBy: 'shortened',
   },
 ];
 

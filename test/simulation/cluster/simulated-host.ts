@@ -1,11 +1,12 @@
 import type { LogPoint } from '../../../src/log/log-point.ts';
 import type { HostRow, SeenHost } from '../../../src/shared-log/directory.ts';
-import type { Lead } from '../../../src/shared-log/entry-payloads.ts';
+import type { Beginning, Lead } from '../../../src/shared-log/entry-payloads.ts';
 import { bootId, hostId } from '../../../src/shared-log/host-ids.ts';
 import type { LogName } from '../../../src/shared-log/log-name.ts';
 import type { LookAround, Member } from '../../../src/shared-log/member.ts';
 import type { MemoryEngine } from '../../../src/shared-log/memory-engine.ts';
 import type { Replicator } from '../../../src/shared-log/replicator.ts';
+import type { SharedLog, StreamedEntry } from '../../../src/shared-log/shared-log.ts';
 import type { Random } from '../../../src/testing/random.ts';
 import { LogWriter } from '../../support/log-writer.ts';
 import type { SteadyClock } from '../../support/steady-clock.ts';
@@ -29,10 +30,16 @@ export interface World {
   readonly waitsForLocalSync: boolean;
   readonly random: Random;
   readonly hosts: readonly SimulatedHost[];
+  /** Places of snapshots that any host can have, in order. */
+  readonly snapshots: readonly LogPoint[];
+  readonly restartEvery: number;
+  readonly beginning: Beginning;
   /** How long a sync of a local log takes. */
   syncMillis(): number;
   shown(host: string, offset: number, chain: bigint): void;
   acknowledged(call: string, offset: number, term: number): void;
+  /** A call that ran was not acknowledged before its host lost its term. */
+  failed(call: string): void;
   /** Code that is tested threw. */
   crashed(host: string, error: unknown): void;
   /** A confirmed read was released: it saw everything up to `offset`. */
@@ -42,7 +49,7 @@ export interface World {
 /** One host of the cluster: a process that can be killed, paused, cut off, and started again. */
 export class SimulatedHost {
   readonly number: number;
-  readonly folder = new SimulatedFolder();
+  folder = new SimulatedFolder();
   readonly #world: World;
   #bootCount = 0;
   #isPaused = false;
@@ -58,6 +65,8 @@ export class SimulatedHost {
   #seen: readonly SeenHost[] = [];
   #seenAt = Number.NEGATIVE_INFINITY;
   #shownOffset = 0;
+  /** What leaders have sent it, in the order in which it came. */
+  #inbox: StreamedEntry[] = [];
 
   constructor(world: World, number: number) {
     this.#world = world;
@@ -88,12 +97,15 @@ export class SimulatedHost {
     this.#seen = [];
     this.#seenAt = Number.NEGATIVE_INFINITY;
     this.#shownOffset = 0;
-    const replica = new SimulatedReplica(this.folder, () => this.#pause(this.#world.syncMillis()));
+    this.#inbox = [];
+    const pause = () => this.#pause(this.#world.syncMillis());
+    const replica = new SimulatedReplica(this.folder, pause, this.#world.snapshots);
     this.#replica = replica;
     this.#writer = undefined;
     this.member = new parts.Member({
-      ...{ sharedLog: engine.connect(this.client), log, me: this.lead, replica },
+      ...{ sharedLog: this.#streamed(engine.connect(this.client)), log, me: this.lead, replica },
       ...{ entryBytesMax, leaseMillis, waitsForLocalSync },
+      ...{ beginning: () => this.#world.beginning, restartEvery: this.#world.restartEvery },
       now: () => this.#now(),
       pause: (millis) => this.#pause(millis),
       history: () => engine.history,
@@ -129,6 +141,12 @@ export class SimulatedHost {
     this.#writer = undefined;
     const unsynced = this.folder.records.length - this.folder.syncedCount;
     if (!hasPower) this.folder.cutPower(this.#world.random.below(unsynced + 1));
+  }
+
+  /** The machine comes back with an empty disk. */
+  loseDisk(): void {
+    this.kill(false);
+    this.folder = new SimulatedFolder();
   }
 
   pause(): void {
@@ -173,7 +191,7 @@ export class SimulatedHost {
         );
         this.#world.acknowledged(name, write.end.offset, term);
       },
-      () => undefined,
+      () => this.#world.failed(name),
     );
   }
 
@@ -192,6 +210,17 @@ export class SimulatedHost {
     this.member?.handOver(to.lead);
   }
 
+  /** Where acknowledged history ends here, as far as it is known. */
+  get settledEnd(): LogPoint | undefined {
+    const settled = this.member?.settledOffset ?? 0;
+    return this.folder.records.findLast(({ end }) => end.offset <= settled)?.end;
+  }
+
+  /** What it has, for those who remove entries. */
+  get hasOffset(): number {
+    return this.isAlive ? this.folder.end.offset : Number.POSITIVE_INFINITY;
+  }
+
   get #acknowledgedEnd(): LogPoint {
     const settled = this.member?.settledOffset ?? 0;
     const last = this.folder.records.findLast(({ end }) => end.offset <= settled);
@@ -205,7 +234,8 @@ export class SimulatedHost {
   async #follow(): Promise<void> {
     const { client } = this;
     while (this.isAlive && client === this.client) {
-      await this.member?.step();
+      const isSent = this.#inbox.length > 0 && (await this.member?.takeStreamed());
+      if (isSent !== true) await this.member?.step();
       this.#show();
       await this.#pause(this.#between(40, 120));
     }
@@ -222,6 +252,42 @@ export class SimulatedHost {
       this.#world.shown(this.client, offset, chain);
       this.#shownOffset = offset;
       return;
+    }
+  }
+
+  /** What this host has stored goes to the others, some of it late, some of it never. */
+  #streamed(inner: SharedLog): SharedLog {
+    return {
+      append: async (items) => {
+        const results = await inner.append(items);
+        items.forEach(({ seq, bytes, after = new Uint8Array(0) }, at) => {
+          if (results[at] === 'stored') this.#send({ seq, bytes, after });
+        });
+        return results;
+      },
+      streamed: async (_, from) => {
+        const at = this.#inbox.findIndex(({ seq }) => seq === from);
+        const taken = at === -1 ? [] : this.#inbox.slice(at);
+        this.#inbox = [];
+        return taken;
+      },
+      read: (...asked) => inner.read(...asked),
+      wait: (...asked) => inner.wait(...asked),
+      confirm: (items) => inner.confirm(items),
+      truncate: (...asked) => inner.truncate(...asked),
+      create: (...asked) => inner.create(...asked),
+      remove: (log) => inner.remove(log),
+      capabilities: () => inner.capabilities(),
+    };
+  }
+
+  #send(entry: StreamedEntry): void {
+    const { clock, random, hosts } = this.#world;
+    for (const host of hosts) {
+      if (host === this || random.below(10) === 0) continue;
+      const { client } = host;
+      const millis = random.below(20) === 0 ? random.between(100, 3_000) : random.between(1, 30);
+      clock.after(millis, () => host.deliver(client, () => host.#inbox.push(entry)));
     }
   }
 

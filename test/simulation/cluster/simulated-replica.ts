@@ -18,8 +18,14 @@ export class SimulatedFolder {
   /** Records that are durable. */
   syncedCount = 0;
   acknowledgedOffset = 0;
+  /** How often it began at a snapshot. */
+  restartCount = 0;
   /** What was cut off the log and kept. */
   readonly aside: SimulatedRecord[] = [];
+
+  get end(): LogPoint {
+    return this.records.at(-1)?.end ?? this.start ?? { position: 0, chain: 0n, offset: 0 };
+  }
 
   /** All that was durable stays, and `extra` of the records behind it. */
   cutPower(extra: number): void {
@@ -32,15 +38,41 @@ export class SimulatedFolder {
 export class SimulatedReplica implements Replica {
   readonly #folder: SimulatedFolder;
   readonly #pause: () => Promise<void>;
+  readonly #snapshots: readonly LogPoint[];
 
-  constructor(folder: SimulatedFolder, pause: () => Promise<void>) {
+  constructor(
+    folder: SimulatedFolder,
+    pause: () => Promise<void>,
+    snapshots: readonly LogPoint[] = [],
+  ) {
     this.#folder = folder;
     this.#pause = pause;
+    this.#snapshots = snapshots;
   }
 
   get end(): LogPoint {
-    const { records, start } = this.#folder;
-    return records.at(-1)?.end ?? start ?? { position: 0, chain: 0n, offset: 0 };
+    return this.#folder.end;
+  }
+
+  get startPosition(): number {
+    return this.#folder.start?.position ?? 0;
+  }
+
+  async restart(_: Beginning, point: LogPoint): Promise<boolean> {
+    const folder = this.#folder;
+    const hasIt = folder.start !== undefined && this.end.position >= point.position;
+    const isOther =
+      this.startPosition <= point.position && this.chainAt(point.position) !== point.chain;
+    if (hasIt && !isOther) return true;
+    await this.#pause();
+    const found = this.#snapshots.findLast(({ position }) => position >= point.position);
+    if (found === undefined) return false;
+    folder.restartCount++;
+    folder.aside.push(...folder.records.splice(0));
+    folder.syncedCount = 0;
+    folder.start = found;
+    folder.acknowledgedOffset = Math.max(folder.acknowledgedOffset, found.offset);
+    return true;
   }
 
   get acknowledgedOffset(): number {

@@ -18,6 +18,7 @@ const privateOnes = [
   'st_migration',
   'st_deploy',
   'st_idempotency',
+  'st_cluster',
 ];
 const columnsOf = (list: string) => list.trim().split(/\s*,\s+(?![^(]*\))/);
 
@@ -108,6 +109,14 @@ const tables: readonly (readonly [number, string, string])[] = [
     'st_idempotency',
     `identity U256, function_name String, key String, at ${moment}, offset U64, body U256,
       returns U256, value ${option('Array<U8>')}`,
+  ],
+  [
+    32,
+    'st_cluster',
+    `kind String, name String, id String, state String, address ${option('String')},
+      client_address ${option('String')}, zone ${option('String')}, version ${option('String')},
+      seen_seconds ${option('F64')}, leads ${option('U64')}, leader ${option('String')},
+      term ${option('U64')}, copies ${option('U64')}, wishes Array<String>`,
   ],
 ];
 

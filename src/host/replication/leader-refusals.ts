@@ -1,4 +1,4 @@
-import { Refusal } from '../database/outcome.ts';
+import { Refusal } from '../../database/outcome.ts';
 
 /** A request for a database that no host led while the request could wait. */
 export function noLeader(): Refusal {
@@ -26,6 +26,17 @@ export function tooManyWait(): Refusal {
   return new Refusal({
     code: 'database.overloaded',
     message: 'Too many requests wait for a leader of the database; nothing was done.',
+    retryAfterSeconds: 1,
+  });
+}
+
+/** A read of rows that are no older than something, where the leader does not answer either. */
+export function tooOldHere(): Refusal {
+  return new Refusal({
+    code: 'database.noLeader',
+    message:
+      'The rows of this host are older than max_age_ms allows, and the host that leads the ' +
+      'database does not answer (database.noLeader). Try again, or allow older rows.',
     retryAfterSeconds: 1,
   });
 }

@@ -1,0 +1,215 @@
+import { assert } from '../../assert.ts';
+import { overloaded } from '../../database/call-queue.ts';
+import type { DatabaseDescription } from '../../database/description.ts';
+import {
+  type Caller,
+  Refusal,
+  type RefusalBody,
+  type SqlOutcome,
+  type SqlRequest,
+} from '../../database/outcome.ts';
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { TableFigures } from '../../database/table-figures.ts';
+import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
+import { limits } from '../../limits.ts';
+import { flatDefinition } from '../../schema/flat-definition.ts';
+import type { SettledNote } from '../../shared-log/member.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { FarSurroundings } from '../feeds/far-surroundings.ts';
+import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
+import type { LiveFeeds } from '../feeds/live-feeds.ts';
+import type { Pending, PendingRequests } from '../feeds/pending-requests.ts';
+import type { AttachedClient, LeaderLine } from '../replication/leader-line.ts';
+import { notLeaderRefusal } from '../replication/not-leader.ts';
+import type { DatabaseLife } from './database-life.ts';
+
+type CopyLife = Pick<DatabaseLife, 'readingSeat' | 'prepareReads' | 'noteSettled'>;
+
+export interface CopyHandleOptions {
+  readonly identity: DatabaseIdentity;
+  /** Absent: no connection reads the copy. */
+  readonly line: LeaderLine | undefined;
+  readonly life: CopyLife;
+  readonly pending: PendingRequests;
+  readonly feeds: LiveFeeds;
+  readonly flushSoon: () => void;
+  /** The last commit that the copy shows, as far as connections have seen. */
+  readonly shownOffset: () => number;
+}
+
+/** A client that reads this host's copy, as its door knows it. */
+export interface CopyClient extends Pick<AttachedClient, 'caller' | 'protocol' | 'sinceMillis'> {
+  /** See `FarSurroundings`. */
+  readonly reach: (offset: number) => void;
+}
+
+/**
+ * Reads of this host's copy of a database that another host leads. An answer shows what this host
+ * knows to be acknowledged. Everything rejects with `database.notLeader` while the copy takes no
+ * reads.
+ */
+export class CopyHandle {
+  readonly #options: CopyHandleOptions;
+  readonly #waiting = new Set<() => void>();
+  /** Until then reads go to the leader: one that ran too long has kept the copy from following. */
+  #restsUntil = 0;
+  #shownTerm = 0;
+  /** This host leads next, with the connections. */
+  #leads = false;
+  /** The program by which it was read last. */
+  #program: DatabaseDescription | undefined;
+
+  constructor(options: CopyHandleOptions) {
+    this.#options = options;
+  }
+
+  /** The program by which it is read; `undefined`: it takes no reads. */
+  get description(): DatabaseDescription | undefined {
+    return this.#options.life.readingSeat?.description;
+  }
+
+  /** What connections have of it; `leads`: they go on with the actor that begins. */
+  get state(): 'reads' | 'leads' | 'none' {
+    if (this.description !== undefined) return 'reads';
+    return this.#leads ? 'leads' : 'none';
+  }
+
+  /** False: connections are for the leader alone. */
+  get takesConnections(): boolean {
+    const { line, identity } = this.#options;
+    return line !== undefined && line.reaches?.(identity) !== false;
+  }
+
+  /** The same; rejects with `database.notLeader`. */
+  async describe(): Promise<DatabaseDescription> {
+    const { description } = this;
+    if (description === undefined) throw notLeaderRefusal(undefined);
+    return description;
+  }
+
+  /** What the leader says of its commits. */
+  noteSettled(note: SettledNote): void {
+    this.#options.life.noteSettled(note);
+  }
+
+  /** Has the program loaded, if it is not, and waits for that; `undefined`: it takes no reads. */
+  async ready(millisMax: number): Promise<DatabaseDescription | undefined> {
+    if (performance.now() < this.#restsUntil) return undefined;
+    if (this.description === undefined && this.#options.life.prepareReads()) {
+      let timer: NodeJS.Timeout | undefined;
+      let wake: () => void = () => undefined;
+      await new Promise<void>((resolve) => {
+        wake = () => {
+          if (this.description !== undefined) resolve();
+        };
+        this.#waiting.add(wake);
+        timer = setTimeout(resolve, millisMax);
+      });
+      this.#waiting.delete(wake);
+      clearTimeout(timer);
+    }
+    return this.description;
+  }
+
+  async query(query: SqlRequest): Promise<SqlOutcome> {
+    const reply = await this.#request({ kind: 'query', query });
+    assert(reply.kind === 'queried', 'a query is answered by its outcome');
+    const { outcome } = reply;
+    const isEndless = outcome.kind === 'failed' && outcome.error.code === 'sql.overBudget';
+    if (isEndless) this.#restsUntil = performance.now() + limits.copyRestMillis;
+    return outcome;
+  }
+
+  async tables(caller: Caller): Promise<readonly TableFigures[]> {
+    const reply = await this.#request({ kind: 'tables', caller });
+    assert(reply.kind === 'tables', 'asking for tables gives tables');
+    return reply.tables;
+  }
+
+  async program(): Promise<ProgramSource> {
+    const reply = await this.#request({ kind: 'program' });
+    assert(reply.kind === 'program', 'asking for the program gives the program');
+    return reply.program;
+  }
+
+  /** Ends a read that has paused in a temporary connection of this id. */
+  async disconnect(connectionId: ConnectionNumber): Promise<void> {
+    await this.#request({ kind: 'disconnect', connectionId });
+  }
+
+  /**
+   * Opens a connection whose queries read the copy, and whose calls go to the leader; see
+   * `DatabaseHandle.live`. Throws `database.notLeader`.
+   */
+  live(options: LiveOptions, client: CopyClient, sink: LiveSink): LiveConnection {
+    const { line, identity: database, feeds, shownOffset } = this.#options;
+    if (this.description === undefined || line === undefined) throw notLeaderRefusal(undefined);
+    const { connectionId, confirmed } = options;
+    const { reach, ...attached } = client;
+    const far: FarSurroundings = {
+      ...{ line, shownOffset, reach },
+      client: { database, connectionId, confirmed, ...attached },
+      shownTerm: () => this.#termShown(),
+      returnsValue: (reducer) => returnsValue(this.#program, reducer),
+    };
+    return feeds.open({ ...options, far }, sink);
+  }
+
+  /** The last term of which all that came before it is shown. */
+  #termShown(): number | undefined {
+    const { life, shownOffset } = this.#options;
+    const role = life.readingSeat?.role;
+    if (role !== undefined && role.end.offset <= shownOffset()) this.#shownTerm = role.term;
+    return this.#shownTerm;
+  }
+
+  /** It takes reads from now on, or no more; `leads`: connections go on with the actor. */
+  changed(leads: boolean): void {
+    const { pending, feeds } = this.#options;
+    this.#program = this.description ?? this.#program;
+    this.#leads = leads;
+    if (this.description === undefined) {
+      pending.withdrawAll(pending.lastTicket, notLeaderRefusal(undefined));
+      if (leads) feeds.endUnadmitted();
+      else this.#endAll();
+    }
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  /** The leader hears of connections that have left already. */
+  #endAll(): void {
+    const { pending, feeds } = this.#options;
+    feeds.submit();
+    feeds.endAll('database');
+    pending.dropIdle();
+  }
+
+  /**
+   * True if a request of a connection was refused because the copy takes none any more: the
+   * actor that follows gets it. One of which half is answered ends its connection.
+   */
+  hasTaken(pending: Pending, { code }: RefusalBody): boolean {
+    if (pending.kind !== 'feed' || code !== 'database.notLeader') return false;
+    if (pending.feed.canAskAgain(pending.asked)) this.#options.pending.putBack(pending);
+    else pending.feed.endNow('database');
+    return true;
+  }
+
+  async #request(request: DatabaseRequest): Promise<DatabaseReply> {
+    const reading = this.#options.life.readingSeat;
+    if (reading === undefined) throw notLeaderRefusal(undefined);
+    if (this.#options.pending.size >= limits.callQueueMax) throw overloaded();
+    const reply = this.#options.pending.add(request, false);
+    this.#options.flushSoon();
+    const settled = await reply;
+    if (settled.kind === 'refused') throw new Refusal(settled.body);
+    return settled;
+  }
+}
+
+function returnsValue(description: DatabaseDescription | undefined, name: string): boolean {
+  const reducers = description && flatDefinition(description.definition).reducers;
+  const found = reducers?.find((reducer) => reducer.name === name);
+  return found === undefined || found.returns !== undefined;
+}

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import WebSocket from 'ws';
+import type { SharedLog } from '../../src/shared-log/shared-log.ts';
+import { identityToHex } from '../../src/values/identity.ts';
+import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
+import { program } from '../service/built-program.ts';
+import { ask, newCaller } from '../support/asking.ts';
+import {
+  type ClusterService,
+  ClusterServices,
+  identityOf,
+  roleAt,
+  until,
+} from '../support/cluster-services.ts';
+
+let services: ClusterServices;
+beforeEach(() => {
+  services = new ClusterServices();
+});
+afterEach(() => services.close());
+
+/** Shared logs in which a host reads nothing of one database until that is let go. */
+class HeldReads {
+  #held: string | undefined;
+  #letGo: () => void = () => undefined;
+  readonly #over = new Promise<void>((resolve) => {
+    this.#letGo = resolve;
+  });
+
+  constructor(database: DatabaseIdentity) {
+    this.#held = identityToHex(database);
+  }
+
+  readonly around = (log: SharedLog): SharedLog => ({
+    append: (items) => log.append(items),
+    read: async (name, ...asked) => {
+      if (this.#held !== undefined && name.includes(this.#held)) await this.#over;
+      return log.read(name, ...asked);
+    },
+    wait: (...asked) => log.wait(...asked),
+    confirm: (items) => log.confirm(items),
+    truncate: (...asked) => log.truncate(...asked),
+    create: (...asked) => log.create(...asked),
+    remove: (name) => log.remove(name),
+    capabilities: () => log.capabilities(),
+  });
+
+  letGo(): void {
+    this.#held = undefined;
+    this.#letGo();
+  }
+}
+
+it('[replication 8.9] requests at a host that opens its copy go to the host that leads', async () => {
+  const a = await services.start('a');
+  const ada = await newCaller(a);
+  const body = await program('porter');
+  const made = await ask(a, 'PUT', '/v1/database/porter?host_type=Js', { as: ada, body });
+  expect(made.text).toContain('"Success"');
+  const porter = identityOf(a, 'porter');
+  const where = `/v1/database/${identityToHex(porter)}`;
+  const checkIn = (at: ClusterService, name: string) => {
+    const headers = { 'content-type': 'application/json' };
+    const asked = { as: ada, body: JSON.stringify([name]), headers };
+    return ask(at, 'POST', `${where}/call/check_in`, asked);
+  };
+  const held = new HeldReads(porter);
+  const b = await services.start('b', {}, held.around);
+  try {
+    await until(() => b.part.membership.living.length > 1);
+    const through = await checkIn(b, 'through');
+    const leader = through.headers.get('reducerdb-leader');
+    expect([through.status, leader]).toEqual([200, 'http://a.test']);
+    const read = await ask(b, 'POST', `${where}/sql`, { as: ada, body: 'SELECT name FROM guest' });
+    expect(JSON.parse(read.text)[0].rows.flat()).toEqual(['through']);
+    await openSocket(b, where);
+    expect(roleAt(b, porter)).toBe('opening');
+    expect(b.part.placeOf(porter)).toEqual({ kind: 'unknown' });
+  } finally {
+    held.letGo();
+  }
+  await until(() => roleAt(b, porter) === 'follower');
+  expect((await checkIn(b, 'after')).status).toBe(200);
+});
+
+/** Resolves when a client has subscribed there, as far as opening a socket goes. */
+async function openSocket(at: ClusterService, where: string): Promise<void> {
+  const url = `${at.url.replace('http', 'ws')}${where}/subscribe`;
+  const socket = new WebSocket(url, 'v2.bsatn.spacetimedb');
+  await new Promise<void>((resolve, reject) => {
+    socket.once('message', () => resolve());
+    socket.once('error', reject);
+  });
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.close();
+  await closed;
+}
+
+it('[replication 8.9, 8.5] a host that opens alone keeps requests until its copy is open', async () => {
+  const a = await services.start('a');
+  const ada = await newCaller(a);
+  const body = await program('porter');
+  await ask(a, 'PUT', '/v1/database/porter?host_type=Js', { as: ada, body });
+  const porter = identityOf(a, 'porter');
+  await services.stop('a');
+  const held = new HeldReads(porter);
+  const again = await services.start('a', {}, held.around);
+  const where = `/v1/database/${identityToHex(porter)}`;
+  const asked = ask(again, 'POST', `${where}/sql`, { as: ada, body: 'SELECT name FROM guest' });
+  expect(roleAt(again, porter)).toBe('opening');
+  held.letGo();
+  expect((await asked).status).toBe(200);
+  expect(roleAt(again, porter)).toBe('leader');
+});

@@ -1,0 +1,100 @@
+import { afterEach, expect, it } from 'vitest';
+import { Random } from '../../src/testing/random.ts';
+import { BinaryWriter } from '../../src/values/binary-writer.ts';
+import { identityToHex } from '../../src/values/identity.ts';
+import { tavern } from '../service/tavern-module.ts';
+import { ask, newCaller } from '../support/asking.ts';
+import { startPair } from '../support/cluster-pair.ts';
+import { type ClusterService, type ClusterServices, until } from '../support/cluster-services.ts';
+import { RecordingSocket } from '../support/recording-socket.ts';
+
+let services: ClusterServices;
+afterEach(() => services.close());
+
+/** A view that code computes, one that is followed, and rows that strangers do not see. */
+const more = `
+  export const windows = db.view({ name: 'windows', public: true }, t.array(seat.rowType), (ctx) =>
+    [...ctx.db.seat.iter()].filter((one) => one.window),
+  );
+  export const firstSeat = db.view({ name: 'first_seat', public: true }, t.array(person.rowType),
+    (ctx) => ctx.from.person.where((one) => one.seat.eq(1)));
+  export const visible = db.clientVisibilityFilter.sql('SELECT * FROM person WHERE seat < 5');
+`;
+
+const queries = [
+  ['SELECT * FROM person', 'SELECT * FROM seat'],
+  ['SELECT * FROM ring'],
+  ['SELECT person.* FROM seat JOIN person ON seat.id = person.seat WHERE seat.window = true'],
+  ['SELECT * FROM windows', 'SELECT * FROM first_seat'],
+  ['SELECT * FROM person WHERE seat = 2'],
+];
+
+it('[replication 10.7] the updates of random commits are the same bytes at a follower and at the leader', async () => {
+  // On threads of their own, so that updates cross those, too.
+  const given = { placement: 'worker' } as const;
+  const pair = await startPair('tavern', await tavern('one', '', more), given);
+  const { a, b, owner, identity } = pair;
+  ({ services } = pair);
+  const database = identityToHex(identity);
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+  const random = new Random(seed);
+  const pick = (count: number): number => random.below(count);
+  const guest = await newCaller(a);
+  const readsCopy = async (at: ClusterService): Promise<void> => {
+    const { copy } = at.service.host.database(database).handle;
+    await until(async () => (await copy.ready(1_000)) !== undefined);
+  };
+  const watch = async (at: ClusterService, as: typeof owner): Promise<RecordingSocket> => {
+    const socket = await RecordingSocket.open({ url: at.url, database, as });
+    for (const set of queries) expect((await socket.subscribe(set)).kind).toBe('subscribeApplied');
+    return socket;
+  };
+  const step = async (at: ClusterService): Promise<void> => {
+    const [reducer, args] = [
+      ['add', [pick(30), `guest ${pick(9)}`, pick(8)]],
+      ['rename', [pick(30), `named ${pick(9)}`]],
+      ['remove', [pick(30)]],
+      ['furnish', [pick(8), pick(2) === 0]],
+      ['ringIt', [`tune ${pick(9)}`]],
+      ['fill', [100 + 40 * steps, pick(20)]],
+      ['nothing', []],
+    ][pick(7)] as [string, unknown];
+    steps += 1;
+    const headers = { 'content-type': 'application/json' };
+    const where = `/v1/database/${database}/call/${reducer}`;
+    await ask(at, 'POST', where, { as: owner, body: JSON.stringify(args), headers });
+  };
+  let steps = 0;
+  const ring = new BinaryWriter();
+  ring.string('the last');
+  for (const says of ['two', 'three']) {
+    await readsCopy(b);
+    const watchers = await Promise.all(
+      [a, b, a, b].map((at, n) => watch(at, n < 2 ? owner : guest)),
+    );
+    const [near, far, nearGuest, farGuest] = watchers as [
+      ...[RecordingSocket, RecordingSocket, RecordingSocket, RecordingSocket],
+    ];
+    const caller = await watch(b, owner);
+    for (let count = 0; count < 25; count++) await step(pick(2) === 0 ? a : b);
+    // A caller at the follower sees its own commit with the outcome; the others see it all.
+    const { outcome } = (await caller.outcomeOf(caller.call('ring_it', ring.finish()))) as {
+      readonly outcome?: { readonly kind: string };
+    };
+    expect(outcome?.kind, `seed ${seed}`).toBe('ok');
+    const last = Buffer.from('the last').toString('hex');
+    await until(() => watchers.every(({ updates }) => updates.at(-1)?.includes(last)));
+    expect(far.updates, `seed ${seed}`).toEqual(near.updates);
+    expect(farGuest.updates, `seed ${seed}`).toEqual(nearGuest.updates);
+    expect(caller.updates, `seed ${seed}`).toEqual(near.updates.slice(0, -1));
+    expect(far.updates.length, `seed ${seed}`).toBeGreaterThan(5);
+    // A publish that breaks nobody: those at the follower come back.
+    const body = await tavern(says, '', more);
+    const where = `/v1/database/${database}?host_type=Js`;
+    expect((await ask(a, 'PUT', where, { as: owner, body })).text).toContain('"Success"');
+    expect((await far.closed)[0]).toBe(1012);
+    expect(near.isClosed).toBe(false);
+    for (const one of watchers) one.close();
+    caller.close();
+  }
+});
