@@ -2,7 +2,7 @@
 
 /** Orders: a line of a product that does not exist, a stock below zero, an order without lines. */
 export const ordersModule = `
-import { SenderError, schema, t, table } from 'reducerdb/server';
+import { SenderError, schema, t, table, Timestamp } from 'reducerdb/server';
 
 const Status = t.enum('Status', { pending: t.unit(), paid: t.unit(), shipped: t.unit() });
 
@@ -45,6 +45,8 @@ const db = schema({ customer, product, purchase, line });
 export default db;
 
 const countries = ['DE', 'FR', 'NL'];
+// Not the time of the call, whose text is shorter where its milliseconds end in a zero.
+const placedAt = new Timestamp(1_790_000_000_123_000n);
 export const started = db.init((ctx) => {
   for (let at = 1; at <= 30; at += 1) {
     const name = 'Customer ' + at;
@@ -60,7 +62,7 @@ export const started = db.init((ctx) => {
     const note = at % 10 === 0 ? 'leave at the door' : undefined;
     const customerId = BigInt((at % 29) + 1);
     ctx.db.purchase.insert({
-      id: BigInt(at), customerId, status: { tag }, placedAt: ctx.timestamp, note,
+      id: BigInt(at), customerId, status: { tag }, placedAt, note,
     });
     if (at === 77) continue;
     const sku = at === 50 ? 'P99' : 'P' + ((at % 10) + 1);

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Engine } from '../../src/mcp-protocol/engine.ts';
 import type { EngineReply } from '../../src/mcp-protocol/engine-request.ts';
-import { someRuns } from '../support/share.ts';
 import { makeFixtures } from './fixture-definition.ts';
 
 /** Whatever a client sends, it gets an answer by the rules of its era. */
@@ -154,7 +153,7 @@ it('[mcp A2, B2] every message is answered, and each era by its own rules', asyn
     else seen.add(checkAnswer(sent, reply, messages.at(-1)));
   });
   // Of each kind that is wanted, more than twenty are to be expected.
-  await fc.assert(property, { numRuns: someRuns(4_000) });
+  await fc.assert(property, { numRuns: 4_000 });
   const wanted = ['question', 'legacy result', 'complete', 'input_required', -32020, -32601];
   expect([...seen]).toEqual(expect.arrayContaining(wanted));
 }, 120_000);
