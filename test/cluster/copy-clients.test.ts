@@ -10,6 +10,7 @@ import {
   type ClusterServices,
   follows,
   kill,
+  readsCopy,
   roleAt,
   until,
 } from '../support/cluster-services.ts';
@@ -25,15 +26,9 @@ let owner: Caller;
 beforeEach(async () => {
   ({ services, a, b, owner, identity } = await startPair('tavern', await tavern()));
   database = identityToHex(identity);
-  await readsCopy(b);
+  await readsCopy(b, identity);
 });
 afterEach(() => services.close());
-
-/** Resolves when the host's copy takes connections. */
-async function readsCopy({ service }: ClusterService): Promise<void> {
-  const { copy } = service.host.database(database).handle;
-  await until(async () => (await copy.ready(1_000)) !== undefined);
-}
 
 async function call(at: ClusterService, reducer: string, args: unknown): Promise<number> {
   const headers = { 'content-type': 'application/json' };
@@ -126,7 +121,7 @@ it('[replication 11.3, 11.8] a client goes on where its host becomes the leader'
 it('[replication 11.2, 11.3] clients of both followers see one history, and each call has one outcome', async () => {
   const c = await services.start('c');
   await follows(c, a, identity);
-  await readsCopy(c);
+  await readsCopy(c, identity);
   const watching = [await open(b), await open(c)];
   const caller = await open(c);
   for (const one of [...watching, caller]) {
@@ -177,7 +172,7 @@ it('[replication 9.10, 11.8] a reset ends clients of copies, which come back', a
   expect(text).toContain('"Success"');
   expect((await far.closed)[0]).toBe(1012);
   await until(async () => (await call(b, 'add', [2, 'bob', 1])) === 200);
-  await readsCopy(b);
+  await readsCopy(b, identity);
   const again = await open(b);
   expect(again.isRelayed).toBe(false);
   await again.subscribe(everything);

@@ -9,6 +9,7 @@ import {
   type ClusterService,
   type ClusterServices,
   kill,
+  readsCopy,
   roleAt,
   until,
 } from '../support/cluster-services.ts';
@@ -38,7 +39,7 @@ function call(at: ClusterService, reducer: string, args: unknown) {
 
 describe.each(someOf(published, 2))('$title', (library) => {
   it('[replication 11.1, 11.3, 11.7] is served by a host that does not lead, and stays when that leads', async () => {
-    await readsCopy(b);
+    await readsCopy(b, identity);
     await call(a, 'add', [1, 'ada', 1]);
     const far = await connect(library, { uri: b.url, database });
     const near = await connect(library, { uri: a.url, database });
@@ -86,12 +87,6 @@ it('[replication 11.7] the client of this product goes on by itself after a fail
 
 /** Asks the host to pass everything on, although it has a copy. */
 const viaLeader = '?consistency=leader';
-
-/** Resolves when the host's copy takes connections. */
-async function readsCopy({ service }: ClusterService): Promise<void> {
-  const { copy } = service.host.database(database).handle;
-  await until(async () => (await copy.ready(1_000)) !== undefined);
-}
 
 /** A WebSocket of version 1 in JSON, with what it has received and how it ended. */
 async function open(at: ClusterService, query = '') {

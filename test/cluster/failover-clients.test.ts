@@ -7,6 +7,7 @@ import { startPair } from '../support/cluster-pair.ts';
 import {
   type ClusterService,
   type ClusterServices,
+  readsCopy,
   roleAt,
   until,
 } from '../support/cluster-services.ts';
@@ -40,12 +41,6 @@ async function add(at: ClusterService, id: number): Promise<void> {
   expect(status).toBe(200);
 }
 
-/** Resolves when the host's copy takes connections. */
-async function readsCopy({ service }: ClusterService): Promise<void> {
-  const { copy } = service.host.database(database).handle;
-  await until(async () => (await copy.ready(1_000)) !== undefined);
-}
-
 // Version 1 goes through one, beside the relays' own tests.
 describe.each(published.filter(({ version }) => version === 2))('$title', (library) => {
   /** As a program does that connects again when it is told that it is disconnected. */
@@ -56,7 +51,7 @@ describe.each(published.filter(({ version }) => version === 2))('$title', (libra
   }
 
   it('[replication 11.3, 11.7] goes through three fail-overs, and its rows are right after each', async () => {
-    await readsCopy(b);
+    await readsCopy(b, identity);
     let client = await come(b, undefined);
     const rows: string[] = [];
     const follow = async (by: ClusterService): Promise<void> => {
@@ -82,7 +77,7 @@ describe.each(published.filter(({ version }) => version === 2))('$title', (libra
       const { identity: before } = client;
       client.conn.disconnect();
       await client.gone;
-      await readsCopy(leader);
+      await readsCopy(leader, identity);
       client = await come(leader, client.token);
       expect([client.identity, names(client.conn)]).toEqual([before, rows]);
     }

@@ -9,6 +9,7 @@ import {
   follows,
   identityOf,
   kill,
+  readsCopy,
   roleAt,
   until,
 } from '../support/cluster-services.ts';
@@ -109,8 +110,7 @@ it('[replication 10.6, 11.8] a watched view that never ends holds no copy', asyn
   const identity = identityOf(a, 'hostile');
   await follows(b, a, identity);
   const database = identityToHex(identity);
-  const { copy } = b.service.host.database(database).handle;
-  await until(async () => (await copy.ready(1_000)) !== undefined);
+  await readsCopy(b, identity);
   const watching = await RecordingSocket.open({ url: b.url, database, as: ada });
   expect(watching.isRelayed).toBe(false);
   expect((await watching.subscribe(['SELECT * FROM touchy'])).kind).toBe('subscribeApplied');

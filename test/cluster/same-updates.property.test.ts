@@ -5,7 +5,12 @@ import { identityToHex } from '../../src/values/identity.ts';
 import { tavern } from '../service/tavern-module.ts';
 import { ask, newCaller } from '../support/asking.ts';
 import { startPair } from '../support/cluster-pair.ts';
-import { type ClusterService, type ClusterServices, until } from '../support/cluster-services.ts';
+import {
+  type ClusterService,
+  type ClusterServices,
+  readsCopy,
+  until,
+} from '../support/cluster-services.ts';
 import { RecordingSocket } from '../support/recording-socket.ts';
 
 let services: ClusterServices;
@@ -40,10 +45,6 @@ it('[replication 10.7] the updates of random commits are the same bytes at a fol
   const random = new Random(seed);
   const pick = (count: number): number => random.below(count);
   const guest = await newCaller(a);
-  const readsCopy = async (at: ClusterService): Promise<void> => {
-    const { copy } = at.service.host.database(database).handle;
-    await until(async () => (await copy.ready(1_000)) !== undefined);
-  };
   const watch = async (at: ClusterService, as: typeof owner): Promise<RecordingSocket> => {
     const socket = await RecordingSocket.open({ url: at.url, database, as });
     for (const set of queries) expect((await socket.subscribe(set)).kind).toBe('subscribeApplied');
@@ -68,7 +69,7 @@ it('[replication 10.7] the updates of random commits are the same bytes at a fol
   const ring = new BinaryWriter();
   ring.string('the last');
   for (const says of ['two', 'three']) {
-    await readsCopy(b);
+    await readsCopy(b, identity);
     const watchers = await Promise.all(
       [a, b, a, b].map((at, n) => watch(at, n < 2 ? owner : guest)),
     );

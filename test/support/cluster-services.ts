@@ -166,6 +166,15 @@ export async function follows(
   await until(() => follower.part.placeOf(database).kind === 'elsewhere');
 }
 
+/** Resolves when a host that follows serves clients from its copy, instead of passing them on. */
+export async function readsCopy(
+  { service, part }: ClusterService,
+  database: DatabaseIdentity,
+): Promise<void> {
+  const { copy } = service.host.database(identityToHex(database)).handle;
+  await until(async () => (await copy.ready(1_000)) !== undefined && part.knowsRights);
+}
+
 /** Ends what runs of a database at a host, and its links, as the end of its process does. */
 export async function kill(
   { service, part }: ClusterService,
