@@ -41,6 +41,7 @@ describe.each(some)('a view that never ends, at a host that follows, %s', (_, mo
     identity = identityOf(a, 'hostile');
     path = `/v1/database/${identityToHex(identity)}`;
     await follows(b, a, identity);
+    await readsCopy(b, identity);
   });
   afterAll(() => services.close());
 
