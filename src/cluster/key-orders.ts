@@ -96,8 +96,10 @@ export class KeyOrders {
     });
     await this.#untilTaken('Nothing signs with the new key yet', againText);
     await this.#change((newest) => withPairSigning(newest, sinceMillis));
-    if (retires) await this.retireSigning(() => true);
-    else await this.#untilTaken('The new key signs', laterText);
+    if (!retires) return this.#untilTaken('The new key signs', laterText);
+    // Until then a host may sign with the key that is about to be retired.
+    await this.#untilTaken('The new key signs, old ones are not retired', againText);
+    await this.retireSigning(() => true);
   }
 
   /** Old keys verify nothing any more, at any host that lives when this resolves. */

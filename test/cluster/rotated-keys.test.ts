@@ -53,6 +53,8 @@ class Hosts {
   readonly deaf = new Set<HostId>();
   /** True: what not all hosts have is not waited for. */
   isHasty = false;
+  /** How often hosts answer before they are deaf, too. */
+  answersLeft = Number.POSITIVE_INFINITY;
 
   async join(secret: ClusterSecret, data = folder(), more: Partial<JoinOptions> = {}) {
     const name = `host ${this.hosts.length}`;
@@ -88,6 +90,7 @@ class Hosts {
         askHost: async (address, asked) => {
           const host = this.hosts[Number(address)];
           if (host === undefined || this.deaf.has(host.joined.host)) throw new Error('no answer');
+          if (this.answersLeft-- <= 0) throw new Error('no answer');
           return host.keys.answer(asked);
         },
       },
@@ -160,6 +163,26 @@ it('[replication 7.6] nothing signs with a key that a living host cannot verify'
     'verifies',
   ]);
   expect(await printsOf(b.data)).toEqual(await printsOf(a.data));
+});
+
+it('[replication 7.6] nothing is retired that a living host may still sign with', async () => {
+  const text = drawn();
+  const hosts = new Hosts();
+  const a = await hosts.join(secretOf(text));
+  const b = await hosts.join(secretOf(text));
+  const [before] = await printsOf(a.data);
+  hosts.isHasty = true;
+  // It hears of the new key, and not that this signs.
+  hosts.answersLeft = 1;
+  await expect(hosts.orders(a).rotateSigning(true)).rejects.toThrow(
+    /The new key signs, old ones are not retired.* b has not confirmed it: .*run the command again/,
+  );
+  expect(await printsOf(a.data)).toContain(before);
+  hosts.answersLeft = Number.POSITIVE_INFINITY;
+  await hosts.orders(a).rotateSigning(true);
+  const now = await printsOf(a.data);
+  expect([now.length, now.includes(before ?? '')]).toEqual([1, false]);
+  expect(await printsOf(b.data)).toEqual(now);
 });
 
 it('[replication 7.6] hosts that rotate at the same moment agree', async () => {
