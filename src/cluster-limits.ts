@@ -159,6 +159,9 @@ export const clusterLimits = {
    */
   farCallMillisMax: 8_000,
   farCallLookMillis: 50,
+  /** How long clients of a host that leads no more wait for its copy, which is asked this often. */
+  copyReturnMillisMax: 8_000,
+  copyReturnLookMillis: 50,
   /**
    * Clients that read copies: how often this host looks whether it knows who has which rights, and
    * how long they stay when it does not.

@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import type { Epoch } from '../log/epoch.ts';
 import { isForSpace } from '../log/log-error.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import { liveFiguresOf, type MemoryUse, memoryOf, storageUseOf } from './actor-figures.ts';
@@ -170,9 +171,10 @@ export class Database {
     return this.#core.store.offset;
   }
 
-  /** When the last commit that existed at opening was accepted. */
-  get lastMicros(): bigint {
-    return this.#core.lastMicros;
+  /** When the last commit that existed at opening was accepted, and the epoch of its log. */
+  get start(): { readonly lastMicros: bigint; readonly epoch: Epoch } {
+    const { lastMicros, log } = this.#core;
+    return { lastMicros, epoch: log.epoch };
   }
 
   /** The usage that counts against its quota. */

@@ -1,9 +1,9 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { ClusterPart } from '../cluster/cluster-part.ts';
 import { wishOf } from '../doors/read-wish.ts';
+import type { CopyClient } from '../host/feeds/live-connection.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import { readCopy } from '../host/replication/read-copy.ts';
-import type { CopyClient } from '../host/supervision/copy-handle.ts';
 import { limits } from '../limits.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { Admitted } from './admission.ts';

@@ -325,14 +325,17 @@ export class WebSocketDoor implements Clients {
         deliver: (events, position) => connection?.deliver(events, position),
         ended: (reason) => connection?.ended(reason),
         closed: (code, reason) => connection?.endedWith(code, reason),
+        moved: () => connection && this.#copies?.add(connection, database),
         waitingMillis: () => connection?.waitingMillis() ?? 0,
       };
-      const copyClient = readsCopy ? this.#copies?.clientOf(database, admitted) : undefined;
+      // Where the leader is asked for, or another host relays the client, it ends with the leader.
+      const mayMove = admitted.wish.from !== 'leader' && forwarded === undefined;
+      const client = mayMove ? this.#copies?.clientOf(database, admitted) : undefined;
       const { handle } = database;
       live =
-        copyClient === undefined
-          ? handle.live(options, sink)
-          : handle.copy.live(options, copyClient, sink);
+        client !== undefined && readsCopy
+          ? handle.copy.live(options, client, sink)
+          : handle.live(options, sink, client);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const { code } = error.body;

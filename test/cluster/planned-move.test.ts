@@ -108,7 +108,7 @@ describe.each(['local', 'worker'] as const)('a planned move (%s)', (placement) =
   takeTurns(placement, ['local', 'worker']);
 });
 
-it('[replication 9.4, 11.8] WebSockets are told what became of the calls that ran, and then end', async () => {
+it('[replication 9.4, 11.8] WebSockets are told what became of the calls that ran; they go on, or end', async () => {
   const { services, a, b, owner, identity } = await startPair('tavern', await tavern());
   try {
     const database = identityToHex(identity);

@@ -5,13 +5,12 @@ import type { WholeRead } from '../../live/kept-stages.ts';
 import type { LiveQuery } from '../../live/live-query.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
 import { SqlFailure } from '../../sql/failure.ts';
-import { BinaryWriter } from '../../values/binary-writer.ts';
-import { sha256 } from '../../values/sha256.ts';
 import { requireCurrent } from '../broken-clients.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { OpenConnection, ResumeOutcome, ResumeRequest } from '../outcome.ts';
 import { areLimited } from '../rights.ts';
 import type { DatabaseRequest } from '../turn.ts';
+import { historyOf } from './history.ts';
 import type { KeptCommit } from './kept-changes.ts';
 import type { LiveCommit } from './live-commit.ts';
 import { prepareSet } from './prepare-set.ts';
@@ -77,22 +76,10 @@ class Return {
     return connections.has(connectionId) && isOnce && isFirst && !areLimited(caller.rights);
   }
 
-  /**
-   * In the upper half the log. In the lower one whose rows these are: rights and filters decide
-   * which ones a client sees; and for a client that was told of commits before they were durable
-   * the run of this database, because another one may not have them.
-   */
   #history(): bigint {
-    const { log, live } = this.#core;
-    const { rights, identity } = this.#connection.caller;
-    const writer = new BinaryWriter();
-    writer.string(rights.key);
-    writer.u256(identity);
-    writer.string(this.#connection.dialect ?? '');
-    if (!this.#request.confirmed) writer.u64(live.runId(this.#core.entropy));
-    const digest = sha256(writer.finish());
-    const whose = new DataView(digest.buffer).getBigUint64(0);
-    return (BigInt.asUintN(64, log.epoch) << 64n) | whose;
+    const { log, live, entropy } = this.#core;
+    const runId = this.#request.confirmed ? undefined : live.runId(entropy);
+    return historyOf(log.epoch, this.#connection, runId);
   }
 
   #resumed(commits: readonly KeptCommit[], answer: Omit<Resumed, 'kind'>): Resumed | undefined {

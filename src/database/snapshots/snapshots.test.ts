@@ -476,13 +476,13 @@ describe('the snapshots on a disk', () => {
     await items.put(8, 'since');
     await items.remove(9);
     const before = itemsNow(items.table);
-    const { offset, lastMicros } = items.database;
+    const { offset, start } = items.database;
     await items.database.close();
     const again = await ItemDatabase.open(0, { ...around, isReopened: true });
     expect(again.core.snapshot?.offset).toBe(outcome.kind === 'taken' && outcome.offset);
     expect(itemsNow(again.table)).toEqual(before);
     expect(again.database.offset).toBe(offset);
-    expect(again.database.lastMicros).toBeGreaterThanOrEqual(lastMicros);
+    expect(again.database.start.lastMicros).toBeGreaterThanOrEqual(start.lastMicros);
     expect(again.database.snapshotFigures.offset).toBe(again.core.snapshot?.offset);
     expect(await again.update(2)).toMatchObject({ kind: 'updated' });
     await again.put(10, 'more');

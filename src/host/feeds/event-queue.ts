@@ -37,6 +37,10 @@ export class EventQueue {
     return this.#behind.length === 0;
   }
 
+  get isEmpty(): boolean {
+    return this.isWhole && !this.hasReady;
+  }
+
   get hasReady(): boolean {
     return this.#ready.length > 0;
   }

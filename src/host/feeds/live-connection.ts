@@ -19,6 +19,7 @@ import type {
 import type { Staying } from '../../database/turn.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
 import type { CommitOffset } from '../../store/commit-offset.ts';
+import type { AttachedClient } from '../replication/leader-line.ts';
 import type { FarSurroundings } from './far-surroundings.ts';
 
 /**
@@ -53,8 +54,16 @@ export interface LiveOptions extends OpenConnection {
   readonly confirmed: boolean;
   /** Present: it reads this host's copy, and its calls go to the host that leads. */
   readonly far?: FarSurroundings;
+  /** Present: it can go on so when this host leads no more. */
+  readonly moves?: FarSurroundings | undefined;
   /** Set for a client that is connected with another host, and watches nothing here. */
   readonly attached?: AttachedOptions | undefined;
+}
+
+/** A client that reads this host's copy, or can, as its door knows it. */
+export interface CopyClient extends Pick<AttachedClient, 'caller' | 'protocol' | 'sinceMillis'> {
+  /** See `FarSurroundings`. */
+  readonly reach: (offset: number) => void;
 }
 
 export interface AttachedOptions {
@@ -78,6 +87,8 @@ export interface LiveSink {
   ended(reason: LiveEnd, undone: readonly LiveRequest[]): void;
   /** The same, where the host that leads has ended it; absent: as for `database`. */
   closed?(code: number, reason: string): void;
+  /** It reads this host's copy from now on: another host leads. */
+  moved?(): void;
   /**
    * How long the oldest delivered event has waited for the client, in milliseconds; 0: nothing
    * waits. Absent: everything is taken at once.

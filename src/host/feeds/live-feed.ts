@@ -13,10 +13,14 @@ import type { LiveUpdate } from '../../live/live-update.ts';
 import type { CommitOffset } from '../../store/commit-offset.ts';
 import type { AttachedEnd } from '../replication/leader-line.ts';
 import { type Change, CollectedChanges } from './collected-changes.ts';
+import { databaseRequestOf } from './database-request.ts';
 import { EventQueue } from './event-queue.ts';
 import { FarCalls, type FarEvents } from './far-calls.ts';
 import { isOfDoor, isOfLeader, sendableCount } from './far-order.ts';
+import { farReturn, type LastLed } from './far-return.ts';
+import type { FarSurroundings } from './far-surroundings.ts';
 import type { FeedOwner, FeedRequest, TakenEvents } from './feed-owner.ts';
+import { type FeedState, hasBegunIn } from './feed-state.ts';
 import type {
   LiveConnection,
   LiveEnd,
@@ -26,26 +30,10 @@ import type {
   LiveResume,
   LiveSink,
   LiveSubscribe,
+  ResumedEvent,
   SetUpdate,
-  UpdatedEvent,
 } from './live-connection.ts';
-
-type State =
-  /** No actor has been asked to admit it. */
-  | { readonly kind: 'waiting' }
-  | { readonly kind: 'connecting' }
-  | { readonly kind: 'open' }
-  /** It gets the events that it has so far, and no others. */
-  | {
-      readonly kind: 'ending';
-      readonly reason: LiveEnd;
-      /** True when an actor was asked to admit it. */
-      readonly hasBegun: boolean;
-      /** The running database when the end was decided. */
-      readonly description: DatabaseDescription | undefined;
-    }
-  /** `description`: as it was when it began to end; `undefined` if it ended at once. */
-  | { readonly kind: 'ended'; readonly description: DatabaseDescription | undefined };
+import { missedUpdates } from './missed-updates.ts';
 
 /**
  * One connection on the gateway's side of a database:
@@ -55,6 +43,7 @@ type State =
  *  waiting ──refused──▶ ending              its `connect` was never run
  *  connecting ──answered, refused──▶ ending    rejected by `client_connected`, or lost
  *  connecting, open ──too much waits, endAfterEvents──▶ ending
+ *  open ──leaveHome──▶ connecting       this host leads no more: its copy takes up the sets
  *  any but ended ──close, endNow──▶ ended
  * ```
  *
@@ -65,7 +54,7 @@ export class LiveFeed implements LiveConnection {
   readonly options: LiveOptions;
   readonly #sink: LiveSink;
   readonly #owner: FeedOwner<LiveFeed>;
-  #state: State = { kind: 'waiting' };
+  #state: FeedState = { kind: 'waiting' };
   #requests: FeedRequest[] = [{ kind: 'connect' }];
   readonly #queue = new EventQueue();
   readonly #changes = new CollectedChanges();
@@ -77,9 +66,13 @@ export class LiveFeed implements LiveConnection {
   readonly #sets = new Map<SetId, readonly number[]>();
   /** Its connection, as its calls name it. */
   readonly #connection: RequestConnection;
-  /** Its calls, while another host leads. */
+  /** Texts of the queries of its sets, if the copy of this host can take them up. */
+  readonly #texts: Map<SetId, readonly string[]> | undefined;
+  /** What it shows of the host that leads, if that is another one; and its calls there. */
+  #around: FarSurroundings | undefined;
   #far: FarCalls | undefined;
-  #isFar: boolean;
+  /** Has the copy of this host, which led before, take up its sets. */
+  #return: LiveResume | undefined;
   /** Whether the leader has let it in, and the copy of this host knows of it. */
   #isLetIn = false;
   #isKnown = false;
@@ -92,7 +85,8 @@ export class LiveFeed implements LiveConnection {
     assert(options.connectionId !== 0n, 'the id 0 stands for no connection');
     this.options = options;
     this.#connection = { kind: 'open', id: options.connectionId };
-    this.#isFar = options.far !== undefined;
+    this.#around = options.far;
+    this.#texts = options.moves && new Map();
     this.#sink = sink;
     this.#owner = owner;
   }
@@ -103,19 +97,7 @@ export class LiveFeed implements LiveConnection {
 
   /** True when an actor was asked to admit it, and it has not ended. */
   get hasBegun(): boolean {
-    const state = this.#state;
-    switch (state.kind) {
-      case 'connecting':
-      case 'open':
-        return true;
-      case 'ending':
-        return state.hasBegun;
-      case 'waiting':
-      case 'ended':
-        return false;
-      default:
-        return unreachable(state);
-    }
+    return hasBegunIn(this.#state);
   }
 
   get isOpen(): boolean {
@@ -155,12 +137,14 @@ export class LiveFeed implements LiveConnection {
   close(): void {
     if (this.hasEnded) return;
     const left = this.hasBegun ? this.#requests.filter(({ kind }) => kind === 'call') : undefined;
+    const { isReturning } = this;
     this.#finish();
-    if (left === undefined) {
+    if (isReturning) for (const one of [...(left ?? []), leaving]) this.sendFar(one);
+    if (left === undefined || isReturning) {
       this.#owner.forget(this);
       return;
     }
-    this.#requests = [...left, { kind: 'disconnect' }];
+    this.#requests = [...left, leaving];
     this.#owner.hasRequests(this);
   }
 
@@ -183,13 +167,52 @@ export class LiveFeed implements LiveConnection {
     return this.#far;
   }
 
+  get #isFar(): boolean {
+    return this.#around !== undefined;
+  }
+
+  /** True while it waits for the copy of this host, which led before. */
+  get isReturning(): boolean {
+    return this.#return !== undefined;
+  }
+
+  /**
+   * This host leads no more, and its client has all up to the last acknowledged commit, and nothing
+   * else: it goes on behind that from the copy here. False: it cannot.
+   */
+  leaveHome(last: LastLed): boolean {
+    const { moves, confirmed } = this.options;
+    const hasAll = this.#undone.length === this.#submitted && this.#queue.isEmpty;
+    const isHome = !this.#isFar && this.isOpen;
+    if (moves === undefined || !confirmed || !isHome || !hasAll) return false;
+    this.#return = farReturn(last, this.options, this.#texts);
+    for (const setId of [...this.#sets.keys()]) this.dropSet(setId);
+    this.#requests.unshift(...this.#undone.splice(0));
+    this.#submitted = 0;
+    this.#copyOpen = 0;
+    this.#state = { kind: 'connecting' };
+    this.#around = moves;
+    this.#isLetIn = true;
+    this.#isKnown = false;
+    this.#far = new FarCalls(moves, this.#farEvents());
+    this.#sink.moved?.();
+    return true;
+  }
+
+  /** The copy of this host takes reads. */
+  enterCopy(): void {
+    if (this.#hearsNothing) return;
+    this.#requests.unshift({ kind: 'connect' });
+    this.#owner.hasRequests(this);
+  }
+
   /** Sends what is the leader's to that host; false: the database here gets it, or gets it, too. */
   sendFar(request: FeedRequest): boolean {
-    const { far } = this.options;
-    if (!this.#isFar || far === undefined) return false;
+    const around = this.#around;
+    if (around === undefined) return false;
     switch (request.kind) {
       case 'connect':
-        this.#far = new FarCalls(far, this.#farEvents());
+        this.#far ??= new FarCalls(around, this.#farEvents());
         return false;
       case 'call':
       case 'procedure':
@@ -208,7 +231,7 @@ export class LiveFeed implements LiveConnection {
   comeHome(): void {
     if (!this.#isFar) return;
     const unsent = this.#far?.release() ?? [];
-    this.#isFar = false;
+    this.#around = undefined;
     this.#far = undefined;
     this.#submitted -= unsent.length;
     this.#requests.unshift(...unsent);
@@ -217,36 +240,7 @@ export class LiveFeed implements LiveConnection {
 
   /** The request as the database takes it. */
   databaseRequest(request: FeedRequest): DatabaseRequest {
-    const { options } = this;
-    const { caller, connectionId, confirmed } = options;
-    switch (request.kind) {
-      case 'connect':
-        return { kind: 'connect', caller, connectionId, stays: options.attached?.stays };
-      case 'disconnect':
-        return { kind: 'disconnect', connectionId };
-      case 'call': {
-        const { reducer, args, schemaVersion } = request;
-        const connection = this.#connection;
-        const call = { caller, connection, reducer, args, schemaVersion, confirmed };
-        return { kind: 'call', call };
-      }
-      case 'procedure': {
-        const { procedure, args, schemaVersion } = request;
-        const connection = this.#connection;
-        const called = { caller, connection, procedure, args, schemaVersion, confirmed };
-        return { kind: 'procedure', procedure: called };
-      }
-      case 'subscribe':
-        return { kind: 'subscribe', connection: options, subscribe: request };
-      case 'resume':
-        return { kind: 'resume', connection: options, resume: { ...request, confirmed } };
-      case 'unsubscribe':
-        return { kind: 'unsubscribe', connectionId, unsubscribe: request };
-      case 'oneOff':
-        return { kind: 'oneOff', connection: options, oneOff: request };
-      default:
-        return unreachable(request);
-    }
+    return databaseRequestOf(request, this.options, this.#connection);
   }
 
   /** Notes that the actor received the request to admit it. */
@@ -269,7 +263,7 @@ export class LiveFeed implements LiveConnection {
   get #farRoom(): number {
     const [next] = this.#requests;
     if (next === undefined) return limits.feedShareMax;
-    if (next.kind === 'connect') return 1;
+    if (next.kind === 'connect' || next === this.#return) return 1;
     const open = { ofLeader: this.#far?.openCalls ?? 0, ofCopy: this.#copyOpen };
     return this.isOpen ? sendableCount(this.#requests, open) : 0;
   }
@@ -282,17 +276,18 @@ export class LiveFeed implements LiveConnection {
   answered(request: FeedRequest, reply: DatabaseReply, timestampMicros: bigint): void {
     if (request.kind === 'disconnect') this.options.attached?.left();
     if (this.#hearsNothing) {
-      if (this.#isFar && this.hasEnded && request.kind === 'connect') this.#knownLate(reply);
+      if (this.#isFar && request.kind === 'connect') this.#knownLate(reply);
       return;
     }
-    if (request.kind === 'connect') {
-      this.#connected(reply);
-      return;
-    }
-    if (request.kind === 'disconnect') return;
+    if (request.kind === 'connect') this.#connected(reply);
+    if (request.kind === 'connect' || request.kind === 'disconnect') return;
     this.#settle(request);
     if (reply.kind === 'outdated') {
       this.endAfterEvents('schema');
+      return;
+    }
+    if (request === this.#return) {
+      this.#returned(request, reply);
       return;
     }
     const event = this.#eventOf(request, reply, timestampMicros);
@@ -303,7 +298,7 @@ export class LiveFeed implements LiveConnection {
   /** Reserves the place of an answer that comes later. A new set watches `queries` from now on. */
   reading(request: FeedRequest, queries: readonly number[]): void {
     if (this.#hearsNothing || request.kind === 'connect' || request.kind === 'disconnect') return;
-    if (request.kind === 'subscribe') this.#addSet(request.setId, queries);
+    if (request.kind === 'subscribe') this.#addSet(request, queries);
     if (request.kind === 'unsubscribe') this.dropSet(request.setId);
     this.#queue.promise(request);
     if (!this.#isFar) return;
@@ -315,7 +310,7 @@ export class LiveFeed implements LiveConnection {
   refused(request: FeedRequest, body: RefusalBody): void {
     if (this.#state.kind === 'ending') this.leftUndone(request);
     if (this.#hearsNothing || request.kind === 'disconnect') return;
-    if (request.kind === 'connect') {
+    if (request.kind === 'connect' || request === this.#return) {
       this.endAfterEvents('database');
       return;
     }
@@ -357,6 +352,7 @@ export class LiveFeed implements LiveConnection {
     const queries = this.#sets.get(setId);
     if (queries === undefined) return false;
     this.#sets.delete(setId);
+    this.#texts?.delete(setId);
     this.#owner.unwatch(this, setId, queries);
     return true;
   }
@@ -444,11 +440,12 @@ export class LiveFeed implements LiveConnection {
   }
 
   #farEnded(end: AttachedEnd): void {
-    if (end.kind === 'live') this.endAfterEvents(end.reason);
-    else if (end.kind === 'closed' && this.#sink.closed !== undefined && !this.hasEnded) {
+    const reason = end.kind === 'live' ? end.reason : 'database';
+    if (end.kind === 'closed' && this.#sink.closed !== undefined && !this.hasEnded) {
       this.#leave(true);
       this.#sink.closed(end.code, end.reason);
-    } else this.endAfterEvents('database');
+    } else if (this.isReturning) this.endNow(reason);
+    else this.endAfterEvents(reason);
     this.#owner.hasRequests(this);
   }
 
@@ -471,13 +468,30 @@ export class LiveFeed implements LiveConnection {
       return;
     }
     this.#isKnown = true;
-    this.#open();
+    if (this.#return === undefined) {
+      this.#open();
+      return;
+    }
+    this.#requests.unshift(this.#return);
+    this.#owner.hasRequests(this);
   }
 
-  /** It has ended before the copy of this host knew of it. */
+  /** Goes on as if nothing had been, or ends: what its client has missed is not known here. */
+  #returned(request: LiveResume, reply: DatabaseReply): void {
+    this.#return = undefined;
+    if (reply.kind !== 'resumed' || reply.outcome.kind !== 'resumed') {
+      this.endAfterEvents('database');
+      return;
+    }
+    this.#state = { kind: 'open' };
+    for (const event of this.#resumed(request, reply.outcome).missed) this.#push(event);
+    this.#owner.hasRequests(this);
+  }
+
+  /** It has ended, or begun to, before the copy of this host knew of it. */
   #knownLate(reply: DatabaseReply): void {
     this.#isKnown = reply.kind === 'connected' && reply.refusal === undefined;
-    this.#owner.left(this);
+    if (this.hasEnded) this.#owner.left(this);
   }
 
   #open(): void {
@@ -506,8 +520,9 @@ export class LiveFeed implements LiveConnection {
     if (!hadReady && this.#queue.hasReady) this.#owner.hasEvents(this);
   }
 
-  #addSet(setId: SetId, queries: readonly number[]): void {
+  #addSet({ setId, queries: of }: LiveResume['sets'][number], queries: readonly number[]): void {
     this.#sets.set(setId, queries);
+    this.#texts?.set(setId, of);
     this.#owner.watch(this, setId, queries);
   }
 
@@ -541,24 +556,14 @@ export class LiveFeed implements LiveConnection {
     }
   }
 
-  /** Notes which sets there are again, and sorts what they have missed by set. */
-  #resumed(request: LiveResume, outcome: ResumeOutcome): LiveEvent {
-    const setsOf = new Map<number, SetId[]>();
-    for (const { setId, queries } of outcome.sets) {
-      this.#addSet(setId, queries);
-      for (const query of new Set(queries)) {
-        const sets = setsOf.get(query);
-        if (sets === undefined) setsOf.set(query, [setId]);
-        else sets.push(setId);
-      }
-    }
-    const missed = outcome.missed.map(({ offset, updates }): UpdatedEvent => {
-      for (const update of updates) {
-        for (const setId of setsOf.get(update.query) ?? []) this.collect(setId, update);
-      }
-      return { kind: 'updated', requestId: 0, offset, sets: this.takeChanges() };
+  /** Notes which sets there are again. */
+  #resumed(request: LiveResume, outcome: ResumeOutcome): ResumedEvent {
+    outcome.sets.forEach(({ setId, queries }, at) => {
+      const asked = request.sets[at];
+      assert(asked?.setId === setId, 'all sets are resumed, in their order');
+      this.#addSet(asked, queries);
     });
-    return { kind: 'resumed', request, outcome, missed };
+    return { kind: 'resumed', request, outcome, missed: missedUpdates(outcome) };
   }
 
   /** Notes which set there is now, or that a promised one will not be. */
@@ -568,7 +573,7 @@ export class LiveFeed implements LiveConnection {
       case 'applied':
         if (isPromised) return;
         this.#addSet(
-          request.setId,
+          request,
           outcome.queries.map(({ query }) => query),
         );
         return;
@@ -584,10 +589,12 @@ export class LiveFeed implements LiveConnection {
     this.#state = { kind: 'ended', description: this.#lastDescription };
     this.#requests = [];
     this.#undone = [];
+    this.#return = undefined;
     this.#queue.clear();
     this.#changes.take();
     for (const setId of [...this.#sets.keys()]) this.dropSet(setId);
   }
 }
 
+const leaving: FeedRequest = { kind: 'disconnect' };
 const unfit = 'a request is answered by its own kind of reply, or refused';

@@ -1,20 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import type { LiveCommit } from '../../database/live/live-commit.ts';
 import { querySetId } from '../../database/live/set-id.ts';
-import { Refusal, type SubscribeOutcome } from '../../database/outcome.ts';
+import { Refusal, type ResumeOutcome, type SubscribeOutcome } from '../../database/outcome.ts';
 import { writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
 import { emptyRowSet } from '../../live/row-set.ts';
+import { epoch } from '../../log/epoch.ts';
 import { tableId } from '../../schema/ids.ts';
 import { strangerRights } from '../../sql/rights.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { TestClock } from '../../testing/test-clock.ts';
 import { connectionNumber } from '../../values/connection-number.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
+import type {
+  AttachedClient,
+  AttachedRequest,
+  AttachedSink,
+  LeaderLine,
+} from '../replication/leader-line.ts';
 import type { SeatEnd } from '../seats/seat.ts';
+import type { FarSurroundings } from './far-surroundings.ts';
 import type { FeedRequest } from './feed-owner.ts';
-import type { LiveCall, LiveEnd, LiveEvent, LiveSubscribe } from './live-connection.ts';
+import type { LiveCall, LiveEnd, LiveEvent, LiveResume, LiveSubscribe } from './live-connection.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { LiveFeeds } from './live-feeds.ts';
 import { Outbox } from './outbox.ts';
@@ -36,12 +44,12 @@ class Lab {
   #writes = 0;
 
   /** Opens a connection that was admitted, and collects what it receives from then on. */
-  open(confirmed = false) {
+  open(confirmed = false, moves?: FarSurroundings) {
     const told: LiveEvent[] = [];
     const ends: LiveEnd[] = [];
     this.#lastId += 1n;
     const feed = this.feeds.open(
-      { caller, connectionId: connectionNumber(this.#lastId), confirmed },
+      { caller, connectionId: connectionNumber(this.#lastId), confirmed, moves },
       { deliver: (events) => told.push(...events), ended: (reason) => ends.push(reason) },
     );
     for (const request of this.requests(feed)) {
@@ -93,7 +101,7 @@ class Lab {
 
 function subscribeTo(set: number): LiveSubscribe {
   const setId = querySetId(set);
-  return { kind: 'subscribe', requestId: 0, setId, queries: [], knowsEvents: true };
+  return { kind: 'subscribe', requestId: 0, setId, queries: ['SELECT 1'], knowsEvents: true };
 }
 
 function update(query: number, table = 't'): LiveUpdate {
@@ -445,3 +453,142 @@ describe('a connection that ends with its actor', () => {
     expect(undone).toEqual([1, 2]);
   });
 });
+
+describe('feeds of a host that leads no more', () => {
+  const last = { epoch: epoch(7n), offset: commitOffset(1) };
+
+  /** `told`: what the next leader hears of a connection. */
+  function surroundings(told: string[], sinks: AttachedSink[] = []): FarSurroundings {
+    const attachment = {
+      send: (request: AttachedRequest) => void told.push(request.kind),
+      unanswered: 0,
+      close: () => void told.push('close'),
+      release: () => [],
+    };
+    return {
+      line: {
+        attach: ({ isConnected }: AttachedClient, sink: AttachedSink) => {
+          sinks.push(sink);
+          told.push(`attach ${isConnected}`);
+          return attachment;
+        },
+      } as unknown as LeaderLine,
+      client: { isConnected: true } as AttachedClient,
+      shownOffset: () => 0,
+      reach: () => undefined,
+      shownTerm: () => undefined,
+      returnsValue: () => false,
+    };
+  }
+
+  it('[replication 11.8] drop what was not acknowledged, and go on behind what was', () => {
+    const lab = new Lab();
+    const atLeader: string[] = [];
+    const { feed, told, ends } = lab.open(true, surroundings(atLeader));
+    lab.durable();
+    lab.watch(feed, 1, 10);
+    lab.durable();
+    told.length = 0;
+    lab.feeds.commit(commit([update(10)]));
+    lab.deliver();
+    const undone = subscribeTo(2);
+    feed.send(undone);
+    lab.requests(feed);
+    feed.leftUndone(undone);
+    expect(lab.feeds.leaveHome(last)).toBe(true);
+    expect(atLeader).toEqual(['attach true']);
+    lab.outbox.failAll();
+    lab.feeds.endOthers('database');
+    expect([told, ends, feed.heldCount, feed.queryCount]).toEqual([[], [], 0, 0]);
+    // A commit of the copy's own numbers means nothing before its sets are there.
+    lab.feeds.commit(commit([update(10)]));
+    lab.feeds.enterCopy();
+    expect(lab.requests(feed)).toEqual([{ kind: 'connect' }]);
+    feed.answered({ kind: 'connect' }, { kind: 'connected', refusal: undefined }, 0n);
+    const [back, ...none] = lab.requests(feed);
+    const sets = [{ setId: 1, queries: ['SELECT 1'] }];
+    expect([back, none]).toMatchObject([{ kind: 'resume', offset: 1n, sets }, []]);
+    expect((back as LiveResume).history >> 64n).toBe(7n);
+    const missed = [commit([update(4)])];
+    const resumed = { history: 1n, offset: commitOffset(2), missed, micros: 0 };
+    const outcome = {
+      ...resumed,
+      kind: 'resumed',
+      sets: [{ setId: querySetId(1), queries: [4] }],
+    } as const;
+    feed.answered(back as LiveResume, { kind: 'resumed', outcome }, 0n);
+    lab.feeds.deliver({ write: writeNumber(0), offset: commitOffset(2) }, () => undefined);
+    expect(told).toMatchObject([{ kind: 'updated', sets: [{ setId: 1 }] }]);
+    expect(lab.requests(feed)).toEqual([undone]);
+    expect([ends, feed.isOpen, feed.queryCount]).toEqual([[], true, 1]);
+  });
+
+  it('[replication 11.8] end, where what their clients have cannot be said', () => {
+    const lab = new Lab();
+    const open = (confirmed = true) => {
+      const one = lab.open(confirmed, surroundings([]));
+      lab.durable();
+      return one;
+    };
+    const [answered, unanswered, unconfirmed, led] = [open(), open(), open(false), lab.open(true)];
+    lab.watch(answered.feed, 1, 10);
+    unanswered.feed.send(subscribeTo(1));
+    lab.requests(unanswered.feed);
+    expect(lab.feeds.leaveHome(last)).toBe(false);
+    for (const { ends } of [answered, unanswered, unconfirmed, led]) {
+      expect(ends).toEqual(['database']);
+    }
+    lab.outbox.failAll();
+    expect(lab.feeds.count).toBe(0);
+  });
+
+  it('[replication 11.8] end, where the copy knows too little, or comes too late, or leads', () => {
+    const ends = (['rows', 'late', 'leads'] as const).map((why) => {
+      const lab = new Lab();
+      const atLeader: string[] = [];
+      const one = lab.open(true, surroundings(atLeader));
+      lab.durable();
+      lab.feeds.leaveHome(last);
+      if (why === 'late') lab.feeds.endReturning('database');
+      if (why === 'leads') lab.feeds.comeHome();
+      if (why !== 'rows') return [...one.ends, ...atLeader];
+      lab.feeds.enterCopy();
+      lab.requests(one.feed);
+      one.feed.answered({ kind: 'connect' }, { kind: 'connected', refusal: undefined }, 0n);
+      const [back] = lab.requests(one.feed);
+      const outcome: ResumeOutcome = {
+        ...({ kind: 'rows', history: 1n, offset: commitOffset(2) } as const),
+        ...{ sets: [], missed: [], micros: 0 },
+      };
+      one.feed.answered(back as LiveResume, { kind: 'resumed', outcome }, 0n);
+      lab.feeds.deliver({ write: writeNumber(0), offset: commitOffset(2) }, () => undefined);
+      return [...one.ends, ...atLeader];
+    });
+    expect(ends).toEqual(Array(3).fill(['database', 'attach true', 'close']));
+  });
+
+  it('[replication 11.8] end at once, where the next leader does not know them', () => {
+    const lab = new Lab();
+    const sinks: AttachedSink[] = [];
+    const { feed, ends } = lab.open(true, surroundings([], sinks));
+    lab.durable();
+    lab.feeds.leaveHome(last);
+    sinks[0]?.ended({ kind: 'live', reason: 'database' });
+    expect([ends, feed.hasEnded, lab.feeds.hasReturning]).toEqual([['database'], true, false]);
+  });
+
+  it('[replication 11.8] have the next leader run what they sent before they left', () => {
+    const lab = new Lab();
+    const atLeader: string[] = [];
+    const { feed } = lab.open(true, surroundings(atLeader));
+    lab.durable();
+    lab.feeds.leaveHome(last);
+    const call = { kind: 'call', requestId: 1, isCaller: true, reducer: 'add' } as const;
+    feed.send({ ...call, args: noArgs, schemaVersion: undefined });
+    feed.close();
+    expect(atLeader).toEqual(['attach true', 'call', 'close']);
+    expect(lab.feeds.count).toBe(0);
+  });
+});
+
+const noArgs = new Uint8Array(0);

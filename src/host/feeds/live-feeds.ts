@@ -6,6 +6,7 @@ import { limits } from '../../limits.ts';
 import type { LiveUpdate, RowChanges } from '../../live/live-update.ts';
 import type { CommitOffset } from '../../store/commit-offset.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
+import type { LastLed } from './far-return.ts';
 import type { FeedOwner, TakenEvents } from './feed-owner.ts';
 import type { LiveEnd, LiveOptions, LiveSink, UpdatedEvent } from './live-connection.ts';
 import { LiveFeed } from './live-feed.ts';
@@ -71,6 +72,8 @@ export class LiveFeeds {
   #ofFar: OwnCommit | undefined;
   /** Feeds with changes of the current commit. */
   #affected: LiveFeed[] = [];
+  /** What waits to become durable, by turns. */
+  readonly #held = new Set<readonly Held[]>();
   readonly #owner: FeedOwner<LiveFeed>;
   readonly #subscribersOf = new Map<LiveFeed, Map<SetId, Subscriber>>();
 
@@ -170,6 +173,7 @@ export class LiveFeeds {
 
   /** This host leads now: connections that have read its copy go on with the actor. */
   comeHome(): void {
+    this.endReturning('database');
     for (const feed of this.#far.values()) feed.comeHome();
     this.#far.clear();
     for (const feed of this.#leftEarly.splice(0)) {
@@ -211,15 +215,22 @@ export class LiveFeeds {
       left();
       return;
     }
+    this.#held.add(held);
     const release = (): void => {
       left();
+      this.#held.delete(held);
       for (const { feed, taken } of held) {
         feed.heldCount -= taken.events.length;
         send(feed, taken, offset);
       }
     };
     const fail = (): void => {
-      for (const { feed } of held) feed.endNow('database');
+      this.#held.delete(held);
+      for (const { feed, taken } of held) {
+        // It gets those of them that came to be acknowledged from the copy.
+        if (feed.isReturning) feed.heldCount -= taken.events.length;
+        else feed.endNow('database');
+      }
     };
     this.#options.outbox.hold({ write, offset, release, fail });
   }
@@ -259,6 +270,49 @@ export class LiveFeeds {
     this.#leftEarly = [];
     for (const feed of this.#feeds) this.#end(feed, reason);
     this.#waiting.clear();
+  }
+
+  /**
+   * This host leads no more: those that can go on from its copy wait for that, the others end.
+   * True: some wait.
+   */
+  leaveHome(last: LastLed): boolean {
+    const unsaid = new Set<LiveFeed>();
+    for (const { feed, taken } of [...this.#held].flat()) {
+      // Updates come from the copy, if their commits are acknowledged in the end.
+      const isAll = taken.events.every(({ kind }) => kind === 'updated');
+      if (!isAll || taken.end !== undefined) unsaid.add(feed);
+    }
+    for (const feed of this.#feeds) {
+      if (!feed.hasBegun) continue;
+      if (!unsaid.has(feed) && feed.leaveHome(last)) this.#far.set(feed.options.connectionId, feed);
+      else this.#end(feed, 'database');
+    }
+    return this.hasReturning;
+  }
+
+  /** True if some wait for the copy. */
+  get hasReturning(): boolean {
+    return this.#returning.length > 0;
+  }
+
+  get #returning(): readonly LiveFeed[] {
+    return [...this.#far.values()].filter(({ isReturning }) => isReturning);
+  }
+
+  /** The copy of this host takes reads: those that wait for it go on. */
+  enterCopy(): void {
+    for (const feed of this.#returning) feed.enterCopy();
+  }
+
+  /** Ends those that wait for the copy. */
+  endReturning(reason: LiveEnd): void {
+    for (const feed of this.#returning) this.#end(feed, reason);
+  }
+
+  /** Ends all but those that wait for the copy. */
+  endOthers(reason: LiveEnd): void {
+    for (const feed of this.#feeds) if (!feed.isReturning) this.#end(feed, reason);
   }
 
   #end(feed: LiveFeed, reason: LiveEnd): void {

@@ -158,14 +158,20 @@ function isFigure(figure: unknown): boolean {
 }
 
 /** Request times and durable commits are compared with these values. */
-function isOpening({ description, offset, lastMicros, nextDueMicros }: SeatOpening): boolean {
+function isOpening(opening: SeatOpening): boolean {
+  const { description, offset, lastMicros, nextDueMicros, epoch } = opening;
   return (
+    isOptional(epoch, isEpoch) &&
     typeof lastMicros === 'bigint' &&
     BigInt.asUintN(63, lastMicros) === lastMicros &&
     isCount(offset) &&
     isOptional(nextDueMicros, isTime) &&
     isDescription(description)
   );
+}
+
+function isEpoch(epoch: unknown): boolean {
+  return typeof epoch === 'bigint' && BigInt.asUintN(64, epoch) === epoch;
 }
 
 /** Not too large for a frame. */

@@ -209,8 +209,8 @@ export class LocalSeat implements Seat {
           : await assembleMember(mode, options, this.#member);
       this.#database = database;
       this.#tellMemory();
-      const { description, offset, lastMicros, nextDueMicros } = database;
-      events.opened({ description, offset, lastMicros, nextDueMicros });
+      const { description, offset, nextDueMicros, start } = database;
+      events.opened({ description, offset, nextDueMicros, ...start });
       this.#member?.served();
       return database;
     } catch (error) {

@@ -16,6 +16,7 @@ import type { Ticket } from '../../database/ticket.ts';
 import { type ActorTimes, noTimes } from '../../database/time-counts.ts';
 import type { TicketedRequest, TurnReport } from '../../database/turn.ts';
 import type { WriteNumber } from '../../database/write-number.ts';
+import type { Epoch } from '../../log/epoch.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { ActorEnv } from '../../module/module-env.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
@@ -139,6 +140,8 @@ export interface SeatOpening {
   readonly lastMicros: bigint;
   /** See `TurnReport`. */
   readonly nextDueMicros: bigint | undefined;
+  /** That of its log; absent: nobody asks. */
+  readonly epoch?: Epoch;
 }
 
 /** Sizes and counters, reported every now and then. */

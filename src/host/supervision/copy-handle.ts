@@ -12,16 +12,24 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { TableFigures } from '../../database/table-figures.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
+import type { Epoch } from '../../log/epoch.ts';
 import { flatDefinition } from '../../schema/flat-definition.ts';
 import type { SettledNote } from '../../shared-log/member.ts';
+import type { CommitOffset } from '../../store/commit-offset.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { FarSurroundings } from '../feeds/far-surroundings.ts';
-import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
+import type {
+  CopyClient,
+  LiveConnection,
+  LiveOptions,
+  LiveSink,
+} from '../feeds/live-connection.ts';
 import type { LiveFeeds } from '../feeds/live-feeds.ts';
 import type { Pending, PendingRequests } from '../feeds/pending-requests.ts';
-import type { AttachedClient, LeaderLine } from '../replication/leader-line.ts';
+import type { LeaderLine } from '../replication/leader-line.ts';
 import { notLeaderRefusal } from '../replication/not-leader.ts';
+import type { SeatEnd } from '../seats/seat.ts';
 import type { DatabaseLife } from './database-life.ts';
 
 type CopyLife = Pick<DatabaseLife, 'readingSeat' | 'prepareReads' | 'noteSettled'>;
@@ -38,12 +46,6 @@ export interface CopyHandleOptions {
   readonly shownOffset: () => number;
 }
 
-/** A client that reads this host's copy, as its door knows it. */
-export interface CopyClient extends Pick<AttachedClient, 'caller' | 'protocol' | 'sinceMillis'> {
-  /** See `FarSurroundings`. */
-  readonly reach: (offset: number) => void;
-}
-
 /**
  * Reads of this host's copy of a database that another host leads. An answer shows what this host
  * knows to be acknowledged. Everything rejects with `database.notLeader` while the copy takes no
@@ -55,6 +57,10 @@ export class CopyHandle {
   /** Until then reads go to the leader: one that ran too long has kept the copy from following. */
   #restsUntil = 0;
   #shownTerm = 0;
+  /** Of the log of the actor, while this host leads. */
+  #epoch: Epoch | undefined;
+  /** While connections wait for the copy. */
+  #patience: NodeJS.Timeout | undefined;
   /** This host leads next, with the connections. */
   #leads = false;
   /** The program by which it was read last. */
@@ -143,17 +149,72 @@ export class CopyHandle {
    * `DatabaseHandle.live`. Throws `database.notLeader`.
    */
   live(options: LiveOptions, client: CopyClient, sink: LiveSink): LiveConnection {
-    const { line, identity: database, feeds, shownOffset } = this.#options;
-    if (this.description === undefined || line === undefined) throw notLeaderRefusal(undefined);
-    const { connectionId, confirmed } = options;
+    const moves = this.#around(options, client);
+    if (this.description === undefined || moves === undefined) throw notLeaderRefusal(undefined);
+    const { isConnected: _, ...arriving } = moves.client;
+    return this.#options.feeds.open(
+      { ...options, far: { ...moves, client: arriving }, moves },
+      sink,
+    );
+  }
+
+  /** How a connection is opened where this host leads, that can read the copy when it does not. */
+  led(options: LiveOptions, client: CopyClient | undefined): LiveOptions {
+    return client === undefined ? options : { ...options, moves: this.#around(options, client) };
+  }
+
+  /** Of a connection that this host has let in. */
+  #around({ connectionId, confirmed }: LiveOptions, client: CopyClient) {
+    const { line, identity: database, shownOffset } = this.#options;
+    if (line === undefined) return undefined;
     const { reach, ...attached } = client;
-    const far: FarSurroundings = {
+    const around: FarSurroundings = {
       ...{ line, shownOffset, reach },
-      client: { database, connectionId, confirmed, ...attached },
+      client: { database, connectionId, confirmed, ...attached, isConnected: true },
       shownTerm: () => this.#termShown(),
       returnsValue: (reducer) => returnsValue(this.#program, reducer),
     };
-    return feeds.open({ ...options, far }, sink);
+    return around;
+  }
+
+  /** An actor has opened the log: this host leads. */
+  opened(epoch: Epoch | undefined): void {
+    this.#epoch = epoch;
+    this.#options.feeds.comeHome();
+  }
+
+  /**
+   * An actor has ended; `durable`: its last acknowledged commit. Where another host leads,
+   * connections wait for the copy, within bounds.
+   */
+  ended({ cause }: Pick<SeatEnd, 'cause'>, isWanted: boolean, durable: CommitOffset): void {
+    const { feeds } = this.#options;
+    const epoch = this.#epoch;
+    this.#epoch = undefined;
+    clearInterval(this.#patience);
+    const goOn = cause === 'deposed' && !isWanted && epoch !== undefined && this.takesConnections;
+    if (!goOn) feeds.endBegun('database');
+    else if (feeds.leaveHome({ epoch, offset: durable })) this.#waitForCopy();
+  }
+
+  /** Asks for the copy again and again: the actor that has it may not have begun yet. */
+  #waitForCopy(): void {
+    const { feeds, life } = this.#options;
+    const until = performance.now() + limits.copyReturnMillisMax;
+    const look = (): void => {
+      if (performance.now() >= until) feeds.endReturning('database');
+      if (feeds.hasReturning) life.prepareReads();
+      else clearInterval(this.#patience);
+    };
+    this.#patience = setInterval(look, limits.copyReturnLookMillis).unref();
+  }
+
+  /** It is broken or stopped, or another host leads: then those that wait for the copy stay. */
+  finished(state: 'broken' | 'stopped' | 'following'): void {
+    const { feeds, life } = this.#options;
+    const isAwaited = state === 'following' && feeds.hasReturning;
+    if (isAwaited && life.prepareReads()) feeds.endOthers('database');
+    else feeds.endAll('database');
   }
 
   /** The last term of which all that came before it is shown. */
@@ -173,7 +234,7 @@ export class CopyHandle {
       pending.withdrawAll(pending.lastTicket, notLeaderRefusal(undefined));
       if (leads) feeds.endUnadmitted();
       else this.#endAll();
-    }
+    } else feeds.enterCopy();
     for (const wake of [...this.#waiting]) wake();
   }
 

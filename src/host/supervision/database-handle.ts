@@ -23,7 +23,12 @@ import type { RollOutcome } from '../../database/turn.ts';
 import type { WatchFigures } from '../../database/watch-figures.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
-import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
+import type {
+  CopyClient,
+  LiveConnection,
+  LiveOptions,
+  LiveSink,
+} from '../feeds/live-connection.ts';
 import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
 import type { CopyHandle } from './copy-handle.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
@@ -100,8 +105,9 @@ export interface DatabaseHandle {
   /**
    * Opens a long-lived connection, which can subscribe and receives changes. Throws `Refusal` at
    * once when the database does not serve and will not; a database that starts is waited for.
+   * `client`: it goes on from this host's copy, where it can, when another host leads.
    */
-  live(options: LiveOptions, sink: LiveSink): LiveConnection;
+  live(options: LiveOptions, sink: LiveSink, client?: CopyClient): LiveConnection;
   /** Plans a publish of `program`, or going back to it; runs nothing but its description. */
   plan(program: ProgramSource, wish?: PlanWish): Promise<PlanOutcome>;
   /**

@@ -35,7 +35,7 @@ import { type WriteNumber, writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
 import { type CommitOffset, commitOffset } from '../../store/commit-offset.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
-import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
+import type { LiveConnection } from '../feeds/live-connection.ts';
 import { LiveFeeds } from '../feeds/live-feeds.ts';
 import { Outbox } from '../feeds/outbox.ts';
 import { abandonedRefusal, PendingRequests } from '../feeds/pending-requests.ts';
@@ -90,8 +90,8 @@ import { type CallCounts, type VitalFigures, Vitals } from './vitals.ts';
  * lasts from one to the next.
  *
  * A request is in `#pending` until the actor hands its outcome over, then in `#outbox` while it
- * waits to be durable. Both are on this side, so the end of an actor loses neither. Connections are
- * on this side too (`#feeds`), but what the actor knew of them is gone with it, so they end.
+ * waits to be durable. Both are on this side: the end of an actor loses neither. So are `#feeds`,
+ * but what the actor knew of them is gone: they end, or `copy` has this host's copy take them up.
  */
 export class SupervisedDatabase implements DatabaseHandle {
   readonly #options: SupervisionOptions;
@@ -287,9 +287,9 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#uses.disconnected();
   }
 
-  live(options: LiveOptions, sink: LiveSink): LiveConnection {
+  live(...[options, sink, client]: Parameters<DatabaseHandle['live']>): LiveConnection {
     this.#life.admit();
-    return this.#feeds.open(options, sink);
+    return this.#feeds.open(this.copy.led(options, client), sink);
   }
 
   async program(): Promise<ProgramSource> {
@@ -501,7 +501,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   /** An actor has opened the log: what an earlier one had handed over is durable, or lost. */
-  #opened({ description, offset, lastMicros, nextDueMicros }: SeatOpening): void {
+  #opened({ description, offset, lastMicros, nextDueMicros, epoch }: SeatOpening): void {
     this.#runs(description);
     this.#nextDueMicros = nextDueMicros;
     this.#pending.notBefore(lastMicros);
@@ -512,7 +512,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#lastWrite = writeNumber(0);
     this.#vitals.opened();
     this.#outbox.reopened(offset);
-    this.#feeds.comeHome();
+    this.copy.opened(epoch);
   }
 
   #handOver(turn: TurnReport): void {
@@ -584,7 +584,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const code = isWanted ? undefined : this.#vitals.failed(end.cause, request);
     if (code && request) this.#options.answered?.(request, { kind: 'ended', code });
     this.#vitals.refused('database.lost', this.#pending.actorEnded(end));
-    this.#feeds.endBegun('database');
+    this.copy.ended(end, isWanted, this.#durableOffset);
     this.#uses.actorEnded();
     this.#whenIdle.tell(this.#pending.isBusy);
   }
@@ -593,7 +593,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (state !== 'stopped') this.#vitals.refused(fault.body.code, this.#pending.size);
     this.#lastWrite = writeNumber(0);
     this.#pending.rejectAll(fault);
-    this.#feeds.endAll('database');
+    this.copy.finished(state);
     this.#outbox.failAll();
     this.#whenIdle.tell(this.#pending.isBusy);
   }

@@ -229,8 +229,8 @@ export class Actor {
       this.#serving = open;
       this.#lines.send();
       this.#tellMemory(open);
-      const { description, offset, lastMicros, nextDueMicros } = open;
-      const opening = { description, offset, lastMicros, nextDueMicros };
+      const { description, offset, nextDueMicros, start } = open;
+      const opening = { description, offset, nextDueMicros, ...start };
       this.#port.post({ kind: 'opened', opening });
       this.#member?.run.served();
       return open;
