@@ -39,6 +39,8 @@ export const backupLimits = {
   /** Time for the head of an answer, which includes the upload, and for each piece of its body. */
   storeAnswerMillisMax: 300_000,
   storePieceMillisMax: 60_000,
+  /** Heap of the thread that replays what was restored, for the other hosts of a cluster. */
+  restoreHeapMebibytes: 2_048,
   /** Names that a store is asked for at once. */
   storeListPageMax: 1_000,
   /** Pages of one list, and what is read of an answer that is a page, or an error. */

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { LocalSnapshot } from '../host/replication/host-cluster.ts';
 import type { FetchedSnapshot } from '../log/snapshot-begin.ts';
 import { fetchedName } from '../log/snapshot-begin.ts';
 import { MachineDisk } from '../node/disk.ts';
 import type { LogName } from '../shared-log/log-name.ts';
 import type { SnapshotStore } from '../shared-log/snapshot-store.ts';
 import { StoredSnapshots } from '../shared-log/stored-snapshots.ts';
+import { partsOf } from './local-snapshot.ts';
 
 /** The snapshots of a log in a store that hosts share. */
 export function snapshotsIn(store: SnapshotStore, log: LogName): StoredSnapshots {
@@ -15,7 +17,13 @@ export function snapshotsIn(store: SnapshotStore, log: LogName): StoredSnapshots
 
 /** What a host does with the place that all hosts have for snapshots, and for static files. */
 export function storedWith(store: SnapshotStore) {
-  return { fetchSnapshot: fetcherOf(store), siteFiles: store };
+  return { fetchSnapshot: fetcherOf(store), storeSnapshot: storerOf(store), siteFiles: store };
+}
+
+/** Stores snapshots that lie beside whichever log. */
+export function storerOf(store: SnapshotStore) {
+  return (log: LogName, { directory, name, point, seq }: LocalSnapshot) =>
+    snapshotsIn(store, log).add({ ...point, seq }, partsOf(new MachineDisk(directory), name));
 }
 
 /** Fetches snapshots of whichever log. */

@@ -159,8 +159,7 @@ export class DatabaseCopy implements Replica {
     const isSame = this.#parts !== undefined && this.#isOf(beginning);
     const isHere = startPosition > point.position || this.chainAt(point.position) === point.chain;
     if (isSame && end.position >= point.position && isHere) return true;
-    const first = readSegmentHeader(beginning.segmentHeader);
-    if (first.kind === 'valid' && first.header.position === point.position) {
+    if (point.position === 0) {
       // Nothing is gone: the log was written again from its beginning on.
       if (isSame) await this.#drop('it is another log than the shared one');
       await this.begin(beginning);

@@ -27,6 +27,8 @@ export interface ImportLogOptions {
   readonly source: ImportedLog;
   /** Who imports, by a boot that nobody leads with afterwards. */
   readonly me: Lead;
+  /** The process that leads afterwards, and is given the term; absent: whoever claims it. */
+  readonly next?: Lead | undefined;
   readonly entryBytesMax: number;
   readonly pause: (millis: number) => Promise<void>;
   /** Called with the log position up to which the shared log has everything. */
@@ -96,7 +98,7 @@ class Import {
   }
 
   async run(restart?: Uint8Array): Promise<number | undefined> {
-    const { me, source, entryBytesMax } = this.#options;
+    const { me, source, entryBytesMax, next } = this.#options;
     await this.#append({ kind: entryKinds.term, payload: encodeLead(me) });
     const seq = restart && this.#tail.next;
     if (restart !== undefined) await this.#append({ kind: entryKinds.restart, payload: restart });
@@ -116,7 +118,8 @@ class Import {
     }
     await flush();
     // Being stored settles all before it.
-    await this.#append({ kind: entryKinds.empty, payload: new Uint8Array(0) });
+    if (next === undefined) await this.#append(nothing);
+    else await this.#append({ kind: entryKinds.term, payload: encodeLead(next), given: true });
     return seq;
   }
 
@@ -126,10 +129,12 @@ class Import {
     const end = made.end ?? point;
     const entry = { seq, bytes: this.#encoded(seq, made, point) };
     // Entries of records can be settled by one behind them, where the log is after them.
-    const empty = { kind: entryKinds.empty, payload: new Uint8Array(0) };
-    const emptyAt = (at: number): Uint8Array => this.#encoded(at, empty, end);
+    const emptyAt = (at: number): Uint8Array => this.#encoded(at, nothing, end);
     const pace = { pause, isStopped: () => false };
-    const outcome = await runAppend(sharedLog, { log, entry, previous, emptyAt }, pace);
+    const after = made.given === true ? undefined : emptyAt;
+    const outcome = await runAppend(sharedLog, { log, entry, previous, emptyAt: after }, pace);
+    // Who was given the term settles what was only seen.
+    if (outcome.kind === 'seen') return;
     if (outcome.kind !== 'stored') throw new ImportError(overtakenText);
     for (const one of outcome.entries) {
       const step = this.#tail.accept(one);
@@ -141,15 +146,22 @@ class Import {
 
   #encoded(seq: number, made: Made, from: LogPoint): Uint8Array {
     const { kind, payload, startsSegment = false, end = from } = made;
+    const term = made.given === true ? this.#term + 1 : this.#term;
     return encodeEntry({
-      ...{ kind, payload, startsSegment, seq, term: this.#term, boot: this.#options.me.boot },
+      ...{ kind, payload, startsSegment, seq, term, boot: this.#options.me.boot },
       ...{ position: from.position, chain: from.chain, acknowledged: from.offset },
       ...{ offset: end.offset, chainAfter: end.chain },
     });
   }
 }
 
-type Made = Pick<RecordsDraft, 'kind' | 'payload'> & Partial<RecordsDraft>;
+type Made = Pick<RecordsDraft, 'kind' | 'payload'> &
+  Partial<RecordsDraft> & {
+    /** It gives the next term to another process. */
+    readonly given?: true;
+  };
+
+const nothing: Made = { kind: entryKinds.empty, payload: new Uint8Array(0) };
 
 const overtakenText =
   'another process writes to its log in the cluster: import a folder at one host alone';

@@ -1,9 +1,9 @@
 import { limits } from '../limits.ts';
 import type { LogPoint } from '../log/log-point.ts';
+import { beginBehind } from './begin-log.ts';
 import { LogComparison } from './compare-log.ts';
 import { beginningEntry, createLog } from './create-log.ts';
-import { decodeEntry, type Entry, entryKinds } from './entry.ts';
-import { decodeBeginning, encodeRestart } from './entry-payloads.ts';
+import { decodeEntry } from './entry.ts';
 import { entryBehind } from './gap-search.ts';
 import { bootId } from './host-ids.ts';
 import { continueLog, type ImportedLog, type ImportLogOptions } from './import-log.ts';
@@ -131,22 +131,12 @@ function note(found: FoundEnd, stored: StoredEntry): void {
 }
 
 async function beginAgain(options: RepairOptions, found: FoundEnd): Promise<RepairOutcome> {
-  const { sharedLog, log, source, me, knownTerm } = options;
-  const { beginning } = source;
+  const { source, knownTerm } = options;
   const base = await options.base();
   if (base === undefined) throw new RepairError(noBaseText);
   const last = found.last ?? (await entryZero(options));
-  const reading = decodeBeginning(beginningPayload(options));
-  if (reading.kind === 'invalid') throw new RepairError(reading.reason);
   const term = Math.max(found.term, knownTerm);
-  const tail = Tail.at({
-    ...{ last: placeholder(last.seq, me.boot), point: base, salt: reading.header.salt, term },
-    ...{ lead: me, acknowledged: 0, promised: 0 },
-  });
-  tail.advance({ last, point: base });
-  const restart = encodeRestart({ beginning, lead: me, promised: 0 });
-  const seq = (await continueLog(options, tail, restart)) ?? 0;
-  await sharedLog.truncate(log, seq);
+  const seq = await beginBehind(options, { last, point: base, term });
   return { kind: 'begun', seq, offset: source.end.offset };
 }
 
@@ -156,19 +146,6 @@ async function entryZero({ sharedLog, log, source, pause }: RepairOptions): Prom
   const made = await createLog(sharedLog, log, bytes, { pause, isStopped: () => false });
   if (made !== 'created') throw new RepairError('another host has begun the log; try again');
   return { seq: 0, bytes };
-}
-
-function beginningPayload({ source }: RepairOptions): Uint8Array {
-  const reading = decodeEntry(beginningEntry(source.beginning, bootId(0n)));
-  return reading.kind === 'valid' ? reading.entry.payload : new Uint8Array(0);
-}
-
-/** Only its number counts. */
-function placeholder(seq: number, boot: Entry['boot']): Entry {
-  return {
-    ...{ kind: entryKinds.empty, seq, term: 0, boot, position: 0, chain: 0n, offset: 0 },
-    ...{ chainAfter: 0n, acknowledged: 0, startsSegment: false, payload: new Uint8Array(0) },
-  };
 }
 
 function lacksText(offset: number, has: number): string {

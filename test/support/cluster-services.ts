@@ -14,6 +14,7 @@ import { ClusterDoors } from '../../src/service/cluster-doors.ts';
 import { hostedDatabases } from '../../src/service/cluster-host.ts';
 import type { GivenConfiguration } from '../../src/service/configuration.ts';
 import { type Service, startServiceWith } from '../../src/service/start-service.ts';
+import { entryVersion, restartFormat } from '../../src/shared-log/entry.ts';
 import { bootId, hostId } from '../../src/shared-log/host-ids.ts';
 import { clusterId } from '../../src/shared-log/log-name.ts';
 import { MemoryEngine } from '../../src/shared-log/memory-engine.ts';
@@ -94,7 +95,7 @@ export class ClusterServices {
       ...{ secret, leaseMillis: limits.leaseMillis, now: () => performance.now() },
       facts: {
         ...{ name, clientAddress: `http://${name}.test`, version: '0.1.0', zone: '' },
-        ...{ formats: [1, 1], memoryBytes: 2 ** 36 },
+        ...{ formats: [entryVersion, restartFormat], memoryBytes: 2 ** 36 },
       },
       ...{ listen: { host: '127.0.0.1', port: link.port }, advertise: link.advertise },
       waitsForLocalSync: true,

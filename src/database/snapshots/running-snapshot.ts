@@ -12,7 +12,9 @@ import type { SnapshotFile } from './snapshot-desk.ts';
 import { SnapshotScan } from './snapshot-scan.ts';
 
 /** The parts of a database that a snapshot is made of. */
-export type SnapshotSource = Pick<DatabaseCore, 'clock' | 'log' | 'program' | 'store'>;
+export interface SnapshotSource extends Pick<DatabaseCore, 'clock' | 'log' | 'store'> {
+  readonly program: Pick<Program, 'source' | 'described' | 'publishedMicros' | 'schemaVersion'>;
+}
 
 /**
  * A snapshot from the moment at which all tables are pinned to the last block:
@@ -23,7 +25,7 @@ export type SnapshotSource = Pick<DatabaseCore, 'clock' | 'log' | 'program' | 's
  */
 export class RunningSnapshot implements ScanTarget {
   readonly place: SnapshotPlace;
-  readonly program: Program;
+  readonly program: SnapshotSource['program'];
   readonly rowCount: number;
   /** Those who have asked for it. */
   readonly tickets: Set<Ticket>;

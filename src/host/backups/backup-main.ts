@@ -22,6 +22,7 @@ import type {
   CancelBackup,
   FromBackupThread,
 } from './backup-messages.ts';
+import { beginRestored } from './begin-restored.ts';
 import { copyLog } from './copy-log.ts';
 import { createBackup, sourceOf } from './create-backup.ts';
 import { openedRepository, readableRepository } from './opened-repository.ts';
@@ -117,6 +118,8 @@ async function run(
     }
     case 'copy':
       return copyLog(work.from, work.directory);
+    case 'begin':
+      return beginRestored(work);
     case 'fetch': {
       const { plan, directory, folder, withLogs, freeBytes } = work;
       const { signal, report } = running;

@@ -10,6 +10,7 @@ import type { RestorePlan } from '../../backup/restore-plan.ts';
 import type { S3Keys, S3Settings } from '../../backup/s3-settings.ts';
 import type { DatabaseSource } from '../../backup/ship.ts';
 import type { JobProgress } from '../databases/jobs.ts';
+import type { BegunLog, RestoredLog } from './begin-restored.ts';
 
 /** A repository that the operator has named in the configuration. */
 export interface RepositorySettings extends S3Settings {
@@ -80,7 +81,9 @@ export type BackupWork =
     }
   /** Needs no repository, and neither does `copy`. */
   | { readonly kind: 'describe'; readonly database: BackedUpDatabase }
-  | { readonly kind: 'copy'; readonly from: string; readonly directory: string };
+  | { readonly kind: 'copy'; readonly from: string; readonly directory: string }
+  /** Needs none either, but memory for all of a database. */
+  | ({ readonly kind: 'begin' } & RestoredLog);
 
 export type CreateWork = Extract<BackupWork, { readonly kind: 'create' }>;
 
@@ -93,6 +96,7 @@ export interface BackupResults {
   readonly archive: ArchivedDatabase;
   readonly describe: DescribedDatabase;
   readonly copy: LineagePoint;
+  readonly begin: BegunLog;
 }
 
 /** `holdFrom`: the first commit that the archive still needs of the log. */

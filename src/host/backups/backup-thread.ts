@@ -18,7 +18,13 @@ export interface RunOptions {
 
 /** The thread that reads and writes repositories, which exists while there is work. */
 export class BackupThread {
+  readonly #heapMebibytes: number;
   #thread: Promise<Thread> | undefined;
+
+  /** Without a heap of another size, it is for work that knows no rows. */
+  constructor(heapMebibytes = bytesHeapMebibytes) {
+    this.#heapMebibytes = heapMebibytes;
+  }
 
   /** Rejects with `BackupError` for what the user can do something about. */
   async run<Work extends BackupWork>(
@@ -74,7 +80,7 @@ export class BackupThread {
       const thread = new Thread(await workerEntry('backup'), {
         env: {},
         execArgv: [],
-        resourceLimits: { maxOldGenerationSizeMb: heapMebibytes },
+        resourceLimits: { maxOldGenerationSizeMb: this.#heapMebibytes },
       });
       thread.unref();
       thread.on('exit', forget);
@@ -89,7 +95,7 @@ export class BackupThread {
 }
 
 /** A manifest of many databases is large; what is shipped is not on the heap. */
-const heapMebibytes = 512;
+const bytesHeapMebibytes = 512;
 
 function errorOf({ code, message }: Extract<FromBackupThread, { readonly kind: 'failed' }>): Error {
   return code === undefined ? new Error(message) : new BackupError(code, message);

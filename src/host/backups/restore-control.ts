@@ -22,10 +22,8 @@ import {
 import type { HistoryTurn } from '../databases/history-control.ts';
 import type { JobProgress, Jobs } from '../databases/jobs.ts';
 import type { NewDatabase } from '../databases/new-database.ts';
-import type { RunningDatabases } from '../databases/running-databases.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditLog } from '../registry/audit-log.ts';
-import type { DatabaseFiles } from '../registry/database-files.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import { nameFault, parseTarget } from '../registry/names.ts';
@@ -36,19 +34,20 @@ import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
 import type { RepositorySettings } from './backup-messages.ts';
 import type { BackupThread } from './backup-thread.ts';
+import type { FilledLog, NextLog, RestoredSite } from './next-log.ts';
 import type { Repositories } from './repositories.ts';
 import type { RestoredSites, RestoreInto, RestoreOrder, StagedFiles } from './restore-order.ts';
 import { requireRoom } from './restore-room.ts';
+import { type Generation, SharedRestore, type SharedRestoreOptions } from './shared-restore.ts';
 import { positionText } from './shown-repository.ts';
+import { shownPlace, shownPlan, sourceText } from './shown-restore.ts';
 import { errorForCaller } from './without-places.ts';
 
-export interface RestoreControlOptions {
+export interface RestoreControlOptions extends SharedRestoreOptions {
   readonly access: Access;
   readonly audit: AuditLog;
   readonly jobs: Jobs;
   readonly registry: Registry;
-  readonly running: RunningDatabases;
-  readonly files: DatabaseFiles;
   readonly quotas: Quotas;
   readonly schedules: KnownSchedules;
   readonly repositories: Repositories;
@@ -69,28 +68,6 @@ interface Turns {
   readonly inTurn: HistoryTurn;
 }
 
-/** What has become the next log of a database that exists. */
-interface FilledLog {
-  readonly at: LogPoint;
-  readonly source: string;
-  /** What it serves, in a folder, with the program; absent: what is served stays. */
-  readonly site?: RestoredSite;
-}
-
-interface RestoredSite {
-  readonly folder: string;
-  /** Hash of the program. */
-  readonly program: string;
-}
-
-interface NextLog {
-  /** Bytes of its segments, and of all that is written. */
-  readonly logBytes: number;
-  readonly bytes: number;
-  /** Puts it into a folder that is not there yet. */
-  readonly fill: (directory: string) => Promise<FilledLog>;
-}
-
 type Show = (progress: JobProgress) => void;
 
 /**
@@ -104,21 +81,24 @@ type Show = (progress: JobProgress) => void;
 export class RestoreControl {
   readonly #options: RestoreControlOptions;
   readonly #inPlace = new Set<DatabaseIdentity>();
+  readonly #shared: SharedRestore;
 
   constructor(options: RestoreControlOptions) {
     this.#options = options;
+    this.#shared = new SharedRestore(options);
   }
 
   /** Returns the id of the job. Throws `Refusal` for what is refused before anything is read. */
   restore(by: HostCaller, order: RestoreOrder): string {
-    const { jobs, repositories, directory } = this.#options;
+    const { jobs, directory } = this.#options;
     const target = this.#target(by, order);
-    this.#requireAlone();
+    this.#shared.requirePossible();
+    if (order.to.kind === 'inPlace' && target !== undefined) this.#shared.requireLead(target);
     if (directory === undefined) {
       const message = 'This service keeps its databases in memory: they have no history';
       throw new Refusal({ code: 'history.off', message });
     }
-    const repository = repositories.find(order.repository);
+    const repository = this.#repository(order.repository);
     let progress: JobProgress = { phase: 'planning', done: 0, total: 0 };
     return jobs.start(by, {
       kind: 'restore',
@@ -137,7 +117,8 @@ export class RestoreControl {
   restoreReplaced(by: HostCaller, record: RegisteredDatabase, number: number): string {
     const { jobs, files } = this.#options;
     this.#requireReplaceable(by, record);
-    this.#requireAlone();
+    this.#shared.requirePossible();
+    this.#shared.requireLead(record.identity);
     const place = files.replacedLog(record.identity, number);
     const known = files.replaced(record.identity).find((one) => one.number === number);
     if (place === undefined || known === undefined) {
@@ -174,7 +155,17 @@ export class RestoreControl {
     try {
       return await work;
     } catch (error) {
-      throw errorForCaller(error, { directory, repository }, report);
+      throw this.#shared.named(errorForCaller(error, { directory, repository }, report));
+    }
+  }
+
+  /** Throws `Refusal`. */
+  #repository(name: string | undefined): RepositorySettings {
+    try {
+      return this.#options.repositories.find(name);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      throw this.#shared.named(error);
     }
   }
 
@@ -215,15 +206,6 @@ export class RestoreControl {
     return names.some(({ owner }) => owns(by.identity, owner));
   }
 
-  /** A restored log is not in the cluster's log, which other hosts follow. */
-  #requireAlone(): void {
-    if (!this.#options.running.isOfCluster) return;
-    const message =
-      'Databases of a cluster cannot be restored yet. Restore it with a service that is started ' +
-      'without --cluster, in a data folder of its own';
-    throw new Refusal({ code: 'backup.invalid', message });
-  }
-
   #requireReplaceable(by: HostCaller, record: RegisteredDatabase): void {
     this.#options.access.require(by, record, 'restore');
     if (record.isLocked) {
@@ -262,12 +244,12 @@ export class RestoreControl {
     const request = { database: order.database, backup: order.backup, at: order.at };
     const plan = await this.#options.thread.run(repository, { kind: 'plan', request }, { signal });
     this.#requireSource(by, order, plan);
-    if (order.isDry) return this.#shownPlan(order, plan);
+    if (order.isDry) return shownPlan(order, plan);
     const done =
       order.to.kind === 'inPlace'
         ? await this.#inPlaceOf(work, plan, order.to.target)
         : await this.#toNew(work, plan, order.to);
-    return { ...this.#shownPlan(order, plan), ...done };
+    return { ...shownPlan(order, plan), ...done };
   }
 
   /** Who restores from a backup must have been allowed to read what is in it. */
@@ -325,15 +307,17 @@ export class RestoreControl {
     identity: DatabaseIdentity,
     next: NextLog,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const { registry, running, files, audit } = this.#options;
+    const { registry, running, audit } = this.#options;
     const record = registry.database(identity);
     if (record === undefined) throw noSuchDatabase();
     this.#stillReplaceable(by, record);
-    const generation = running.nextGeneration(identity, record.generation);
+    const generation = await running.nextGeneration(identity, record.generation);
+    this.#shared.requireLead(identity);
     this.#requireLog(record, next.logBytes);
     this.#requireRoom(next.bytes);
-    const filled = await next.fill(files.logDirectory(identity, generation) ?? '');
-    const { made, staged } = await this.#switch(by, { ...record, generation }, filled);
+    const after = { ...record, generation };
+    const filled = await this.#fill(after, next);
+    const { made, staged } = await this.#switch(by, record, { after, filled });
     await running.install(made, { keepsLog: true });
     await staged?.done((await made.handle.describe()).schemaVersion);
     await this.#begin(made);
@@ -346,23 +330,40 @@ export class RestoreControl {
     return { database: identityToHex(identity), ...shown };
   }
 
+  async #fill(after: RegisteredDatabase, { fill }: NextLog): Promise<FilledLog> {
+    try {
+      return await fill(await this.#shared.fetchFolder(after));
+    } catch (error) {
+      await this.#options.files.removeGeneration(after.identity, after.generation);
+      throw error;
+    }
+  }
+
   /**
    * Opens the next generation, and has the registry name it; the same change decides which static
    * files are served. On an error nothing is left of either.
    */
-  async #switch(by: HostCaller, next: RegisteredDatabase, { site }: FilledLog) {
+  async #switch(
+    by: HostCaller,
+    before: RegisteredDatabase,
+    { after, filled: { site } }: { readonly after: RegisteredDatabase; readonly filled: FilledLog },
+  ) {
     const { registry, running, files, schedules } = this.#options;
-    const { identity, generation } = next;
+    const { identity, generation } = after;
     let made: NewDatabase | undefined;
     let staged: StagedFiles | undefined;
+    let isDecided = false;
     try {
-      staged = site === undefined ? undefined : await this.#stageSite(next, site);
-      made = await running.adopt(next);
+      staged = site === undefined ? undefined : await this.#stageSite(after, site);
+      await this.#shared.share(after);
+      made = await running.adopt(after);
       const { definition } = await made.handle.describe();
       if (hasSchedules(definition)) await schedules.expect(identity);
       await registry.exclusively(() => {
-        const current = registry.database(identity) ?? next;
+        const current = registry.database(identity) ?? before;
         this.#stillReplaceable(by, current);
+        if (current.generation !== before.generation) throw new Error(replacedText);
+        isDecided = true;
         return registry.putDatabase({ ...current, generation });
       });
       return { made, staged };
@@ -370,13 +371,15 @@ export class RestoreControl {
       await staged?.undone();
       if (made === undefined) await files.removeGeneration(identity, generation);
       else await running.discard(made);
+      // Where the registry was asked, it may name it.
+      if (!isDecided) await this.#shared.undone(after);
       throw error;
     }
   }
 
   /** The files are taken to where they are served from; their own folder goes. */
   async #stageSite(
-    { identity, owner, generation }: RegisteredDatabase,
+    { identity, owner, generation }: Generation,
     { folder, program }: RestoredSite,
   ): Promise<StagedFiles | undefined> {
     const { sites, quotas } = this.#options;
@@ -445,37 +448,20 @@ export class RestoreControl {
     plan: RestorePlan,
     { identity, names, to }: NewCopy,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const { registry, running, files, schedules, audit, nowMicros } = this.#options;
+    const { running, files, schedules, audit } = this.#options;
     const { by, show, repository } = work;
     const owner = asOwner(by.identity);
-    const generation = 1;
-    const directory = files.logDirectory(identity, generation) ?? '';
-    const folder = path.dirname(directory);
+    const generation = await running.nextGeneration(identity, 0);
+    const fresh = { identity, owner, generation };
+    const folder = path.dirname(files.logDirectory(identity, generation) ?? '');
+    const directory = await this.#shared.fetchFolder(fresh);
     const at = await this.#fetch(work, plan, { directory, folder, withLogs: true });
     show(opening);
-    const made = await running.adopt({ identity, owner, generation });
-    try {
-      const { definition, programHash } = await made.handle.describe();
-      if (hasSchedules(definition)) await schedules.expect(identity);
-      if (!to.runsSchedules) await schedules.setPaused(identity, true);
-      const program = await made.handle.program();
-      await registry.exclusively(async () => {
-        this.#requireNames(by, names);
-        const { address } = by;
-        if (address !== undefined) await registry.putOrigin(identity, networkOf(address));
-        for (const name of names) await registry.putName(name, owner, identity);
-        await registry.putDatabase({
-          ...{ identity, owner, generation, isLocked: false },
-          ...{ hostType: program.kind, initialProgram: programHash, createdMicros: nowMicros() },
-        });
-      });
-      if (to.withGrants) await this.#grant(by, identity, plan);
-    } catch (error) {
-      await running.discard(made);
-      throw error;
-    }
+    const site = await this.#shared.siteBeside(folder);
+    const { made, staged } = await this.#register(work, plan, { fresh, names, to, site });
     await running.install(made);
     await files.endRestore(identity);
+    await staged?.done((await made.handle.describe()).schemaVersion);
     await this.#options.sites.measure(identity);
     await this.#begin(made);
     const from = sourceText(repository, plan);
@@ -485,6 +471,44 @@ export class RestoreControl {
     const isPaused = schedules.stateOf(identity).isPaused;
     const shown = { names, schedules_paused: isPaused, to: shownPlace(at) };
     return { database: identityToHex(identity), ...shown };
+  }
+
+  /** Opens a new database, and has the registry name it. On an error nothing is left of it. */
+  async #register({ by }: RestoreWork, plan: RestorePlan, { fresh, names, to, site }: FetchedCopy) {
+    const { registry, running, schedules, nowMicros } = this.#options;
+    const { identity, owner } = fresh;
+    let made: NewDatabase | undefined;
+    let staged: StagedFiles | undefined;
+    let isDecided = false;
+    try {
+      await this.#shared.share(fresh);
+      made = await running.adopt(fresh);
+      const { definition, programHash } = await made.handle.describe();
+      if (site !== undefined) {
+        staged = await this.#stageSite(fresh, { folder: site, program: programHash });
+      }
+      if (hasSchedules(definition)) await schedules.expect(identity);
+      if (!to.runsSchedules) await schedules.setPaused(identity, true);
+      const program = await made.handle.program();
+      await registry.exclusively(async () => {
+        this.#requireNames(by, names);
+        const { address } = by;
+        if (address !== undefined) await registry.putOrigin(identity, networkOf(address));
+        for (const name of names) await registry.putName(name, owner, identity);
+        isDecided = true;
+        await registry.putDatabase({
+          ...{ ...fresh, isLocked: false, hostType: program.kind },
+          ...{ initialProgram: programHash, createdMicros: nowMicros() },
+        });
+      });
+      if (to.withGrants) await this.#grant(by, identity, plan);
+      return { made, staged };
+    } catch (error) {
+      await staged?.undone();
+      if (made !== undefined) await running.discard(made);
+      if (!isDecided) await this.#shared.undone(fresh);
+      throw error;
+    }
   }
 
   async #grant(by: HostCaller, database: DatabaseIdentity, plan: RestorePlan): Promise<void> {
@@ -522,25 +546,6 @@ export class RestoreControl {
   #newIdentity(): DatabaseIdentity {
     return databaseIdentity(deriveIdentity(this.#options.issuer, randomUUID()));
   }
-
-  #shownPlan({ to }: RestoreOrder, plan: RestorePlan): Readonly<Record<string, unknown>> {
-    const { source, from, to: end, identity, bytes, storedBytes, program, target } = plan;
-    const { fault, passedOver } = plan;
-    return {
-      source: source.kind === 'backup' ? { backup: source.id } : { archive: source.name },
-      source_time: source.timeMicros,
-      of: identity,
-      from: shownPlace(from),
-      to: shownPlace(end),
-      at: target,
-      bytes,
-      stored_bytes: storedBytes,
-      program,
-      fault: fault === '' ? null : fault,
-      passed_over: passedOver.map(({ id, fault: why }) => ({ backup: id, fault: why })),
-      replaces: to.kind === 'inPlace',
-    };
-  }
 }
 
 interface RestoreWork {
@@ -557,13 +562,15 @@ interface NewCopy {
   readonly to: Extract<RestoreInto, { readonly kind: 'new' }>;
 }
 
-const opening: JobProgress = { phase: 'replaying', done: 0, total: 0 };
-
-/** A time is absent before the first commit. */
-function shownPlace(point: LogPoint) {
-  const time = point.micros === 0 ? null : point.micros;
-  return { position: positionText(point), time };
+interface FetchedCopy extends Pick<NewCopy, 'names' | 'to'> {
+  readonly fresh: Generation;
+  /** Folder of its static files; absent: they are where they are served from. */
+  readonly site: string | undefined;
 }
+
+const replacedText = 'the database was replaced meanwhile, and stays as it is now';
+
+const opening: JobProgress = { phase: 'replaying', done: 0, total: 0 };
 
 function logBytesOf({ segments }: RestorePlan): number {
   return segments.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -577,10 +584,6 @@ function resolved(registry: Registry, target: string): DatabaseIdentity | undefi
   const parsed = parseTarget(target);
   if (parsed.kind === 'identity') return parsed.identity;
   return parsed.kind === 'name' ? registry.name(parsed.name)?.database : undefined;
-}
-
-function sourceText({ name }: RepositorySettings, { source }: RestorePlan): string {
-  return `${name}: ${source.kind === 'backup' ? `backup ${source.id}` : source.name}`;
 }
 
 /** The database itself orders what is done on its behalf. */

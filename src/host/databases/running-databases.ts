@@ -6,7 +6,6 @@ import { FolderSpace, noSpaceText } from '../../node/folder-space.ts';
 import { MemoryModuleLog, type ModuleLog } from '../../node/log-file.ts';
 import type { Report } from '../../node/report-line.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
-import { logName } from '../../shared-log/log-name.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -29,6 +28,7 @@ import { MemberRoles } from './member-roles.ts';
 import { defaultLogBounds, FollowedLog, type LogBounds } from './module-log.ts';
 import { creationLinesMax, type NewDatabase } from './new-database.ts';
 import { type ClosedDatabase, openAtStart, type StartChoice } from './open-at-start.ts';
+import { SharedLogs } from './shared-logs.ts';
 import { SleepMarks } from './sleep-marks.ts';
 import { Sleepers, type SleepFigures } from './sleepers.ts';
 
@@ -70,6 +70,7 @@ export class RunningDatabases {
   readonly #logBounds: LogBounds;
   readonly #byIdentity = new Map<DatabaseIdentity, RunningDatabase>();
   readonly roles: MemberRoles;
+  readonly #sharedLogs: SharedLogs;
   /** Those that are being made here, which the registry may name already. */
   readonly #inMaking = new Set<DatabaseIdentity>();
   readonly #removals = new Map<DatabaseIdentity, Promise<void>>();
@@ -87,6 +88,7 @@ export class RunningDatabases {
       const replacedLogBytes = files.replacedBytes(identity);
       this.find(identity)?.handle.keepsLog({ replacedLogBytes });
     };
+    this.#sharedLogs = new SharedLogs(cluster, (...about) => this.#complain(...about));
     this.#marks = new SleepMarks(options.files, options.report);
     this.#sleepers = new Sleepers({
       clock: options.clock,
@@ -196,9 +198,10 @@ export class RunningDatabases {
     return facts;
   }
 
-  /** The generation that the next `create` makes, after this one. */
-  nextGeneration(identity: DatabaseIdentity, after: number): number {
-    return this.#options.files.freeGeneration(identity, after);
+  /** The generation that is made next, after this one. */
+  nextGeneration(identity: DatabaseIdentity, after: number): Promise<number> {
+    const { files } = this.#options;
+    return this.#sharedLogs.freeGeneration(identity, files.freeGeneration(identity, after));
   }
 
   /**
@@ -281,7 +284,7 @@ export class RunningDatabases {
     const { files } = this.#options;
     const isStray = (identity: DatabaseIdentity) =>
       !isKnown(identity) && !this.#byIdentity.has(identity) && !this.#inMaking.has(identity);
-    const strays = files.withFolder().filter(isStray);
+    const strays = files.withFolder().filter((one) => isStray(one) && !files.isRestoring(one));
     for (const identity of strays) await files.removeDatabase(identity);
     return strays;
   }
@@ -352,8 +355,7 @@ export class RunningDatabases {
     this.#sleepers.forget(identity);
     this.#sleepers.opens(identity);
     await before?.handle.close();
-    if (before !== undefined && before.generation !== generation)
-      this.#dropShared(identity, before);
+    if (before !== undefined) this.#sharedLogs.drop(identity, before.generation, generation);
     await files.keepGeneration(identity, generation);
   }
 
@@ -390,7 +392,7 @@ export class RunningDatabases {
     this.roles.drop(identity);
     // Who waits for it is answered like those who come later.
     await handle.close(undefined, noSuchDatabase);
-    if (withShared) this.#dropShared(identity, { generation });
+    if (withShared) this.#sharedLogs.drop(identity, generation);
     this.#sleepers.forget(identity);
     await this.#marks.remove(identity);
     // It is gone; its files may be in use for a moment.
@@ -467,19 +469,6 @@ export class RunningDatabases {
     const { files } = this.#options;
     if (this.#byIdentity.has(identity)) await files.removeGeneration(identity, generation);
     else await files.removeDatabase(identity);
-  }
-
-  /** The cluster's log of a generation that is no more. */
-  #dropShared(
-    identity: DatabaseIdentity,
-    { generation }: Pick<RunningDatabase, 'generation'>,
-  ): void {
-    const { cluster } = this.#options;
-    if (cluster === undefined) return;
-    const log = logName(cluster.cluster, identity, generation);
-    cluster.sharedLog.remove(log).catch((error: unknown) => {
-      this.#complain(identity, `its log in the engine stays: ${String(error)}`);
-    });
   }
 
   #supervise(supervision: Supervision): SupervisedDatabase {

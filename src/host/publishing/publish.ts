@@ -512,7 +512,7 @@ export class Publisher {
   ): Promise<Deploy> {
     const { registry, running, clock, schedules, sites } = this.#options;
     const { identity, owner, isLocked } = before;
-    const generation = running.nextGeneration(identity, before.generation);
+    const generation = await running.nextGeneration(identity, before.generation);
     const initialProgram = hashHex(await programHashInSlices(program.bytes));
     const publish = { generation, program: initialProgram, decider: 'generation' } as const;
     await values?.stage(publish);

@@ -277,6 +277,12 @@ export class DatabaseFiles {
     await syncDirectory(folder);
   }
 
+  /** True while a database is restored that is not registered yet. */
+  isRestoring(identity: DatabaseIdentity): boolean {
+    const folder = this.#folder(identity);
+    return folder !== undefined && existsSync(path.join(folder, restoringName));
+  }
+
   /** Removes what a crash has left of restores; `isKnown`: whether a database is registered. */
   async endRestores(isKnown: (identity: DatabaseIdentity) => boolean): Promise<void> {
     const databases = this.#root && path.join(this.#root, 'databases');

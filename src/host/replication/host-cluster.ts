@@ -12,6 +12,15 @@ import type { LeaderLine } from './leader-line.ts';
 import type { LogsElsewhere } from './logs-elsewhere.ts';
 import type { RegistryAnswer, RegistryChange } from './registry-change.ts';
 
+/** A snapshot of a place of a log, which lies beside that. */
+export interface LocalSnapshot {
+  readonly directory: string;
+  readonly name: string;
+  readonly point: LogPoint;
+  /** An entry of the shared log up to which it has everything. */
+  readonly seq: number;
+}
+
 /**
  * What a host that belongs to a cluster is given. All of it is of the gateway's thread; databases
  * on workers reach it through messages. Without it a host is alone, and none of this runs.
@@ -56,6 +65,8 @@ export interface HostCluster {
     position: number,
     directory: string,
   ) => Promise<FetchedSnapshot | undefined>;
+  /** Puts a snapshot where hosts share them; absent: they have no place for any. */
+  readonly storeSnapshot?: (log: LogName, snapshot: LocalSnapshot) => Promise<void>;
   /** Where hosts share static files of databases; absent: nowhere. */
   readonly siteFiles?: SnapshotStore | undefined;
   /** Whether all hosts read entries from which a log can be read on; absent: they do. */
