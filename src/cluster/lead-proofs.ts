@@ -44,8 +44,10 @@ export class LeadProofs {
     };
   }
 
+  /** The log is gone; the next generation of its database may be led already. */
   removed(log: LogName): void {
-    this.#proofs.delete(databaseDigits(log));
+    const database = databaseDigits(log);
+    if (this.#proofs.get(database)?.log === log) this.#proofs.delete(database);
   }
 
   /** Asks the engine for what is older than a moment, for so long as others wait. */

@@ -144,7 +144,7 @@ export class MeteredLog implements SharedLog {
   remove(log: LogName): Promise<void> {
     this.#doubts.delete(log);
     this.#lastStored.delete(log);
-    this.#logs.delete(databaseDigits(log));
+    if (this.#logs.get(databaseDigits(log)) === log) this.#logs.delete(databaseDigits(log));
     this.#options.proofs.removed(log);
     return this.#options.sharedLog.remove(log).then(() => this.#options.removed?.(log));
   }
