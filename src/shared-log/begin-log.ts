@@ -18,8 +18,8 @@ export interface BeginPlace {
 /**
  * Makes a shared log that begins at the snapshot that `source` begins with, and which hosts share
  * already: a term, an entry from which the log can be read on, the records behind it, and, if
- * somebody is given it, the next term. Rejects with `ImportError` if the engine has a log of that name, and with
- * `EngineError`; then some of it may be there.
+ * somebody is given it, the next term. Rejects with `ImportError` if the engine has a log of that
+ * name, and with `EngineError`; then some of it may be there.
  */
 export async function beginLog(options: ImportLogOptions, point: LogPoint): Promise<void> {
   const { sharedLog, log, source, me, pause } = options;

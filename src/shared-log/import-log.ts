@@ -27,7 +27,7 @@ export interface ImportLogOptions {
   readonly source: ImportedLog;
   /** Who imports, by a boot that nobody leads with afterwards. */
   readonly me: Lead;
-  /** The process that leads afterwards, and is given the term; absent: whoever claims it. */
+  /** The process that leads afterwards, and is given the term; absent: the host that claims it. */
   readonly next?: Lead | undefined;
   readonly entryBytesMax: number;
   readonly pause: (millis: number) => Promise<void>;

@@ -146,7 +146,7 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     databases: ['ledger', 'linking', 'replication', 'seats', 'supervision', 'registry'],
     transfer: ['spawner', 'supervision', 'registry'],
     sites: ['workers', 'replication'],
-    backups: ['spawner', 'supervision', 'registry', 'databases'],
+    backups: ['replication', 'spawner', 'supervision', 'registry', 'databases'],
     deploys: ['deployed', 'supervision', 'sites'],
     publishing: [
       ...['linking', 'deployed', 'seats', 'spawner', 'workers', 'supervision', 'registry'],

@@ -140,12 +140,13 @@ async function store(
   const next = { ...cluster.me, history: cluster.history() };
   const me = { ...next, boot, address: '' };
   const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis));
-  await beginLog({ sharedLog, log, source, me, next, entryBytesMax, pause }, point);
+  const options = { sharedLog, log, source, me, next, entryBytesMax, pause };
+  await beginLog(options, point);
 }
 
 const noPlaceText =
-  'The hosts of this cluster share what is restored where they share snapshots, and have no place ' +
-  'for these. Its operator starts all hosts with --snapshots';
+  'The hosts of this cluster share what is restored where they share snapshots, and have no ' +
+  'place for these. Its operator starts all hosts with --snapshots';
 
 const earlierHostText =
   'A host of an earlier version is in the cluster, which cannot read a log that begins at a ' +
