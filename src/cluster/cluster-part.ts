@@ -177,7 +177,7 @@ export class ClusterPart {
       own: async (database, lines) => this.#databases?.ownLog?.(database, lines) ?? '',
     });
     this.#copies = new CopyLine({
-      ...{ boot: this.#me.boot, now, sharedLog: this.#log, proofs },
+      ...{ cluster: joined.cluster, boot: this.#me.boot, now, sharedLog: this.#log, proofs },
       ask: (address, path, ask) => this.#client.askHost(address, path, ask),
       roleOf: (database) => this.#roles.roleOf(database),
       logOf: (database) => this.#log.logOf(identityToHex(database)),
@@ -263,7 +263,8 @@ export class ClusterPart {
       changeRegistry: ({ address }, change) => this.#registry.change(address, change),
       untilCopied: (offset) => this.#registry.untilCopied(offset),
       leaderLine: this.#lines.leaderLine,
-      provesLead: (database) => this.#proofs.prove(identityToHex(database), this.#log),
+      provesLead: (database, generation) =>
+        this.#proofs.prove(logName(joined.cluster, database, generation), this.#log),
       ...(joined.snapshots && storedWith(joined.snapshots)),
       logsElsewhere: (database, lines) => this.#logs.elsewhere(database, lines),
       onRole: (database, role) => this.#changed(database, role),

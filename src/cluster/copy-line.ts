@@ -5,7 +5,7 @@ import type { DatabaseRole, FollowerRole } from '../host/replication/database-ro
 import { limits } from '../limits.ts';
 import { decodeEntry } from '../shared-log/entry.ts';
 import { type BootId, bootId } from '../shared-log/host-ids.ts';
-import type { LogName } from '../shared-log/log-name.ts';
+import { type ClusterId, type LogName, logName } from '../shared-log/log-name.ts';
 import type { SharedLog } from '../shared-log/shared-log.ts';
 import { bigintToHex } from '../values/hex.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -21,6 +21,7 @@ export interface CopyLineOptions {
     ask: { readonly body?: Uint8Array; readonly millisMax: number },
   ) => Promise<unknown>;
   readonly roleOf: (database: DatabaseIdentity) => DatabaseRole | undefined;
+  readonly cluster: ClusterId;
   readonly sharedLog: SharedLog;
   readonly proofs: LeadProofs;
   /** The shared log of a database, once this host has read it. */
@@ -249,19 +250,25 @@ export class CopyLine implements CopyTimes {
 
   async #answer(body: Uint8Array): Promise<unknown> {
     const hexes = databasesIn(body);
-    const { boot, sharedLog, proofs } = this.#options;
+    const { cluster, boot, sharedLog, proofs } = this.#options;
     const led = (hex: string) => {
       const state = this.#copies?.stateOf(databaseIdentity(BigInt(`0x${hex}`)));
       return state?.role === 'leader' ? state : undefined;
     };
+    const logs = hexes.map((hex) => {
+      const generation = led(hex)?.generation;
+      if (generation === undefined) return undefined;
+      return logName(cluster, databaseIdentity(BigInt(`0x${hex}`)), generation);
+    });
     await proofs.renew(
-      hexes.filter((hex) => led(hex) !== undefined),
+      logs.filter((log) => log !== undefined),
       sharedLog,
     );
     return {
-      settled: hexes.map((hex) => {
+      settled: hexes.map((hex, which) => {
+        const log = logs[which];
         // When it was proved is read first: what is acknowledged since does no harm.
-        const sinceMillis = proofs.ageMillis(hex);
+        const sinceMillis = log && proofs.ageMillis(log);
         const { term, acknowledgedOffset: offset } = led(hex) ?? {};
         if (offset === undefined) return null;
         return { term, boot: bigintToHex(boot, 32), offset, sinceMillis };

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../limits.ts';
-import { databaseDigits, type LogName } from '../shared-log/log-name.ts';
+import type { LogName } from '../shared-log/log-name.ts';
 import { ReadProofs } from '../shared-log/read-proofs.ts';
 import {
   type AppendItem,
@@ -12,20 +12,20 @@ import {
 
 /** That this host led a log: the entry that it stored last, or was last, and when it asked. */
 interface Proof {
-  readonly log: LogName;
   readonly seq: number;
   readonly at: number;
 }
 
 /**
- * When this host had proof that it led each of its databases: its last append that was stored, or a
- * confirmation, counted from their start.
+ * When this host had proof that it led a database, by the log of each generation: its last append
+ * that was stored, or a confirmation, counted from their start. A generation that is made has a log
+ * beside that of the one that counts.
  */
 export class LeadProofs {
   readonly #now: () => number;
-  readonly #proofs = new Map<string, Proof>();
-  /** Reads of each database that wait for a proof. */
-  readonly #reads = new Map<string, ReadProofs>();
+  readonly #proofs = new Map<LogName, Proof>();
+  /** Reads that wait for a proof. */
+  readonly #reads = new Map<LogName, ReadProofs>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -34,34 +34,33 @@ export class LeadProofs {
   /** Appends begin; the answer is to be called with what came of them. */
   appending(items: readonly AppendItem[]): (results: readonly AppendResult[]) => void {
     const at = this.#now();
-    const proving = items.map(({ log }) => this.#reads.get(databaseDigits(log))?.append());
+    const proving = items.map(({ log }) => this.#reads.get(log)?.append());
     return (results) => {
       items.forEach(({ log, seq }, which) => {
         if (results[which] !== 'stored') return;
-        this.#note({ log, seq, at });
+        this.#note(log, { seq, at });
         proving[which]?.();
       });
     };
   }
 
-  /** The log is gone; the next generation of its database may be led already. */
   removed(log: LogName): void {
-    const database = databaseDigits(log);
-    if (this.#proofs.get(database)?.log === log) this.#proofs.delete(database);
+    this.#proofs.delete(log);
   }
 
   /** Asks the engine for what is older than a moment, for so long as others wait. */
-  async renew(databases: readonly string[], sharedLog: SharedLog): Promise<void> {
+  async renew(logs: readonly LogName[], sharedLog: SharedLog): Promise<void> {
     const at = this.#now();
-    const old = databases.flatMap((database) => {
-      const proof = this.#proofs.get(database);
-      return proof !== undefined && at - proof.at > limits.copyFreshMillis ? [proof] : [];
+    const old = logs.flatMap((log) => {
+      const proof = this.#proofs.get(log);
+      const isOld = proof !== undefined && at - proof.at > limits.copyFreshMillis;
+      return isOld ? [{ log, seq: proof.seq }] : [];
     });
     if (old.length === 0) return;
-    const asked = sharedLog.confirm(old.map(({ log, seq }) => ({ log, seq })));
+    const asked = sharedLog.confirm(old);
     const noted = asked.then((results) => {
       old.forEach(({ log, seq }, which) => {
-        if (results[which] === 'last') this.#note({ log, seq, at });
+        if (results[which] === 'last') this.#note(log, { seq, at });
       });
     });
     let timer: NodeJS.Timeout | undefined;
@@ -73,15 +72,15 @@ export class LeadProofs {
   }
 
   /**
-   * True once it is proved that this host led a database at a moment after the call; false if that
-   * cannot be had, because another host leads, or the engine does not say.
+   * True once it is proved that this host led a log at a moment after the call; false if that cannot
+   * be had, because another host leads, or the engine does not say.
    */
-  async prove(database: string, sharedLog: SharedLog): Promise<boolean> {
-    if (!this.#proofs.has(database)) return false;
-    const reads = this.#reads.get(database) ?? this.#readsOf(database, sharedLog);
-    this.#reads.set(database, reads);
+  async prove(log: LogName, sharedLog: SharedLog): Promise<boolean> {
+    if (!this.#proofs.has(log)) return false;
+    const reads = this.#reads.get(log) ?? this.#readsOf(log, sharedLog);
+    this.#reads.set(log, reads);
     const late = setTimeout(() => {
-      if (this.#reads.get(database) === reads) this.#reads.delete(database);
+      if (this.#reads.get(log) === reads) this.#reads.delete(log);
       reads.end(new EngineError('nothing proves that this host leads'));
     }, limits.leadProofMillisMax);
     try {
@@ -94,36 +93,33 @@ export class LeadProofs {
     }
   }
 
-  #readsOf(database: string, sharedLog: SharedLog): ReadProofs {
+  #readsOf(log: LogName, sharedLog: SharedLog): ReadProofs {
     return new ReadProofs({
-      confirm: () => this.#confirm(database, sharedLog),
+      confirm: () => this.#confirm(log, sharedLog),
       // An append that is on its way may have come before a confirmation, and is the next proof.
       pause: (millis) => pause(Math.min(millis, limits.leadProofPauseMillis)),
       onPassed: () => undefined,
     });
   }
 
-  async #confirm(database: string, sharedLog: SharedLog): Promise<ConfirmResult> {
-    const proof = this.#proofs.get(database);
+  async #confirm(log: LogName, sharedLog: SharedLog): Promise<ConfirmResult> {
+    const proof = this.#proofs.get(log);
     if (proof === undefined) return 'unknown';
-    const { log, seq } = proof;
+    const { seq } = proof;
     const at = this.#now();
     const [result = 'unknown'] = await sharedLog.confirm([{ log, seq }]);
-    if (result === 'last') this.#note({ log, seq, at });
+    if (result === 'last') this.#note(log, { seq, at });
     return result;
   }
 
   /** Time since it was proved; `undefined`: it never was. */
-  ageMillis(database: string): number | undefined {
-    const proof = this.#proofs.get(database);
+  ageMillis(log: LogName): number | undefined {
+    const proof = this.#proofs.get(log);
     return proof && this.#now() - proof.at;
   }
 
-  #note(proof: Proof): void {
-    const database = databaseDigits(proof.log);
-    const known = this.#proofs.get(database);
-    if (known === undefined || known.seq <= proof.seq || known.log !== proof.log) {
-      this.#proofs.set(database, proof);
-    }
+  #note(log: LogName, proof: Proof): void {
+    const known = this.#proofs.get(log);
+    if (known === undefined || known.seq <= proof.seq) this.#proofs.set(log, proof);
   }
 }

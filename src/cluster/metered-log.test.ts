@@ -41,6 +41,25 @@ it('[replication 15.2, 15.3] counts appends, and says what came of those in doub
   expect(lines.filter((line) => line.startsWith('warn'))).toHaveLength(2);
 });
 
+it('[replication 5.10, 6.14] what is done with the log of one generation proves nothing of another', async () => {
+  const proofs = new LeadProofs(() => 0);
+  const metered = new MeteredLog({
+    sharedLog: {
+      append: async (items) => items.map(() => 'stored'),
+      confirm: async (items) => items.map(() => 'last'),
+      remove: async () => undefined,
+    } as Partial<SharedLog> as SharedLog,
+    ...{ now: () => 0, proofs, report: () => undefined },
+  });
+  const next = logName(clusterId(7n), identity, 1);
+  await metered.append([{ log: next, seq: 1, bytes: new Uint8Array(10) }]);
+  expect(await proofs.prove(log, metered)).toBe(false);
+  await metered.append([{ log, seq: 1, bytes: new Uint8Array(10) }]);
+  await metered.remove(next);
+  expect(await proofs.prove(log, metered)).toBe(true);
+  expect(await proofs.prove(next, metered)).toBe(false);
+});
+
 it('[replication 15.3, 6.9] counts entries that the engine had lost, and got again', async () => {
   const metered = new MeteredLog({
     sharedLog: {

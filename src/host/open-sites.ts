@@ -29,7 +29,10 @@ export async function openSites(
     shared: cluster && {
       store: cluster.siteFiles,
       term: leadTerm,
-      provesLead: async (database) => (await cluster.provesLead?.(database)) ?? true,
+      provesLead: async (database) => {
+        const generation = registry.database(database)?.generation ?? 1;
+        return (await cluster.provesLead?.(database, generation)) ?? true;
+      },
     },
     report,
   });

@@ -149,8 +149,8 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     backups: ['replication', 'spawner', 'supervision', 'registry', 'databases'],
     deploys: ['deployed', 'supervision', 'sites'],
     publishing: [
-      ...['linking', 'deployed', 'seats', 'spawner', 'workers', 'supervision', 'registry'],
-      'databases',
+      ...['linking', 'deployed', 'replication', 'seats', 'spawner', 'workers', 'supervision'],
+      ...['registry', 'databases'],
       ...['sites', 'deploys'],
     ],
     offline: ['registry', 'sites'],

@@ -123,7 +123,7 @@ export class RestoreControl {
     const known = files.replaced(record.identity).find((one) => one.number === number);
     if (place === undefined || known === undefined) {
       const message = `There is no replaced log ${number}; see reducerdb backup list --local`;
-      throw new Refusal({ code: 'backup.invalid', message });
+      throw this.#shared.named(new Refusal({ code: 'backup.invalid', message }));
     }
     const { bytes: logBytes } = known;
     this.#requireLog(record, logBytes);
@@ -360,7 +360,8 @@ export class RestoreControl {
       const { definition } = await made.handle.describe();
       if (hasSchedules(definition)) await schedules.expect(identity);
       await registry.exclusively(() => {
-        const current = registry.database(identity) ?? before;
+        const current = registry.database(identity);
+        if (current === undefined) throw noSuchDatabase();
         this.#stillReplaceable(by, current);
         if (current.generation !== before.generation) throw new Error(replacedText);
         isDecided = true;

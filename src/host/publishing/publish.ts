@@ -35,6 +35,7 @@ import type { Quotas } from '../registry/quotas.ts';
 import { type Registry, registryIdentity } from '../registry/registry.ts';
 import type { RegisteredDatabase } from '../registry/registry-rows.ts';
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
+import { notLeaderRefusal } from '../replication/not-leader.ts';
 import type { StagedSite, StaticChoice } from '../sites/site.ts';
 import type { Sites } from '../sites/sites.ts';
 import type { PlannedUpdate, ProgramSource } from '../supervision/database-handle.ts';
@@ -539,7 +540,12 @@ export class Publisher {
       const nothing = { plan: '', migrations };
       const facts = { program: initialProgram, generation, ...nothing, served, choice };
       deploy = await this.#stageDeploy(identity, order, facts);
-      await registry.exclusively(() => registry.putDatabase(record));
+      await registry.exclusively(() => {
+        // Another host of the cluster may have replaced it meanwhile, and has removed its log.
+        const current = registry.database(identity)?.generation ?? 0;
+        if (current >= generation) throw notLeaderRefusal(undefined);
+        return registry.putDatabase(record);
+      });
     } catch (error) {
       staged?.undone();
       deploy?.undone();

@@ -54,8 +54,8 @@ export interface HostCluster {
   readonly logsElsewhere?: (database: DatabaseIdentity, lines: number) => Promise<LogsElsewhere>;
   /** The way of clients that are attached to this host to the leader; absent: there is none. */
   readonly leaderLine?: LeaderLine;
-  /** True once it is proved that this host led a database at a moment after the call. */
-  readonly provesLead?: (database: DatabaseIdentity) => Promise<boolean>;
+  /** True once it is proved that this host led a generation at a moment after the call. */
+  readonly provesLead?: (database: DatabaseIdentity, generation: number) => Promise<boolean>;
   /**
    * Puts a snapshot of a log position, or of a later one, beside the log in a directory; absent:
    * the shared logs are kept whole.

@@ -4,6 +4,8 @@ import type { DatabaseRole, FollowerRole } from './database-role.ts';
 /** What an operator sees of this host's part in a database. */
 export interface MemberState {
   readonly role: DatabaseRole['kind'];
+  /** Whose log it is; `undefined`: it is not known yet. */
+  readonly generation: number | undefined;
   /** The last term in its log; 0: nobody has led yet, or it is not known. */
   readonly term: number;
   /** Who leads by the last entry that says so; absent where this host does, or does not know. */
@@ -78,6 +80,7 @@ export class SeenRole {
     const last = this.#last;
     return {
       role: role.kind,
+      generation: this.#generation,
       term: this.#term,
       leader: this.#leader,
       offset: last === 'led' ? led?.offset : last?.end.offset,
