@@ -72,8 +72,8 @@ export class LeadProofs {
   }
 
   /**
-   * True once it is proved that this host led a log at a moment after the call; false if that cannot
-   * be had, because another host leads, or the engine does not say.
+   * True once it is proved that this host led a log at a moment after the call; false if that
+   * cannot be had, because another host leads, or the engine does not say.
    */
   async prove(log: LogName, sharedLog: SharedLog): Promise<boolean> {
     if (!this.#proofs.has(log)) return false;

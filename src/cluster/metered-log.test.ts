@@ -41,7 +41,7 @@ it('[replication 15.2, 15.3] counts appends, and says what came of those in doub
   expect(lines.filter((line) => line.startsWith('warn'))).toHaveLength(2);
 });
 
-it('[replication 5.10, 6.14] what is done with the log of one generation proves nothing of another', async () => {
+it('[replication 5.10, 6.14] a generation proves nothing of another', async () => {
   const proofs = new LeadProofs(() => 0);
   const metered = new MeteredLog({
     sharedLog: {
