@@ -3,19 +3,18 @@ import type { CopyTimes } from '../host/replication/copy-times.ts';
 import type { DatabaseRole } from '../host/replication/database-role.ts';
 import type { HostCluster } from '../host/replication/host-cluster.ts';
 import { limits } from '../limits.ts';
-import type { Report } from '../node/report-line.ts';
-import type { HostRow, PlaceHint, SeenHost } from '../shared-log/directory.ts';
+import type { PlaceHint, SeenHost } from '../shared-log/directory.ts';
 import { restartFormat } from '../shared-log/entry.ts';
 import type { Lead } from '../shared-log/entry-payloads.ts';
 import type { BootId } from '../shared-log/host-ids.ts';
 import { databaseIn, type LogName, logName } from '../shared-log/log-name.ts';
-import type { LookAround } from '../shared-log/member.ts';
+import type { LookAround } from '../shared-log/member-options.ts';
 import type { StoredSnapshots } from '../shared-log/stored-snapshots.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { clientAddresses } from './client-addresses.ts';
 import { ClockCare } from './clock-care.ts';
-import type { ClusterSecret } from './cluster-secret.ts';
+import type { ClusterPartOptions } from './cluster-part-options.ts';
 import { CopyLine } from './copy-line.ts';
 import {
   acknowledgedEnds,
@@ -30,7 +29,7 @@ import { Forgetting } from './forgetting.ts';
 import { ForwardMeter, resultOf } from './forward-meter.ts';
 import type { HostedDatabases } from './hosted-databases.ts';
 import { JobLine, placeOfHost } from './job-line.ts';
-import { checkHostFacts, type JoinedHost } from './join-cluster.ts';
+import { checkHostFacts } from './join-cluster.ts';
 import { LeadProofs } from './lead-proofs.ts';
 import type { LeaderHint } from './leader-hint.ts';
 import { LeaderPlaces } from './leader-places.ts';
@@ -41,10 +40,10 @@ import {
   LinkClient,
   type UpgradeAnswer,
 } from './link-client.ts';
-import { LinkServer, type LinkServerOptions } from './link-server.ts';
+import { LinkServer } from './link-server.ts';
 import { LinkIdentity } from './link-tls.ts';
 import { LinkWatch } from './link-watch.ts';
-import { Membership, type MembershipOptions } from './membership.ts';
+import { Membership } from './membership.ts';
 import { MeteredLog } from './metered-log.ts';
 import { ModuleLogs } from './module-logs.ts';
 import { isReadyToLead, Moving, type NotGiven } from './moving.ts';
@@ -59,23 +58,6 @@ import type { ForwardedHead } from './settled-caller.ts';
 import { SteppingDown } from './stepping-down.ts';
 import { StreamedLog } from './streamed-log.ts';
 import { UnderWay } from './under-way.ts';
-
-export interface ClusterPartOptions
-  extends Pick<LinkServerOptions, 'listen' | 'onRequest' | 'onUpgrade'>,
-    Pick<MembershipOptions, 'leaseMillis' | 'beatMillis' | 'now' | 'onReplaced'> {
-  readonly joined: JoinedHost;
-  readonly secret: ClusterSecret;
-  readonly facts: Pick<
-    HostRow,
-    'name' | 'clientAddress' | 'version' | 'formats' | 'memoryBytes' | 'zone'
-  >;
-  /** Where other hosts reach this one; absent: where it listens. */
-  readonly advertise: string | undefined;
-  readonly waitsForLocalSync: boolean;
-  /** Copies of each database, unless its operator says otherwise. */
-  readonly copies?: number;
-  readonly report: Report;
-}
 
 /**
  * This host's part in its cluster: the others see it, it hears of those that end, and requests get
@@ -126,9 +108,9 @@ export class ClusterPart {
     this.#client = parts.client;
     this.#membership = parts.membership;
     this.#me = parts.me;
-    const { joined, now, leaseMillis, report } = options;
+    const { joined, now, leaseMillis, isReadByLease, report } = options;
     this.#roles = new RoleWatch({ now, leaseMillis, report, me: parts.me.host });
-    const proofs = new LeadProofs(now);
+    const proofs = new LeadProofs(now, isReadByLease === true ? leaseMillis : undefined);
     this.#proofs = proofs;
     this.#log = new MeteredLog({
       ...{ sharedLog: joined.engine, now, report, proofs },
@@ -251,11 +233,11 @@ export class ClusterPart {
 
   /** What the databases of this host are given. */
   get forHost(): HostCluster {
-    const { joined, leaseMillis, waitsForLocalSync } = this.#options;
+    const { joined, leaseMillis, isReadByLease, waitsForLocalSync } = this.#options;
     return {
       ...{ cluster: joined.cluster, me: this.#me, sharedLog: this.#streams },
       entryBytesMax: joined.capabilities.entryBytesMax,
-      ...{ leaseMillis, waitsForLocalSync },
+      ...{ leaseMillis, isReadByLease, waitsForLocalSync },
       ...{ engine: this.#engine, history: () => joined.history() },
       look: (database, leader) => this.#look(database, leader),
       readRestarts: () => this.#membership.formatRead >= restartFormat,
@@ -265,6 +247,11 @@ export class ClusterPart {
       leaderLine: this.#lines.leaderLine,
       provesLead: (database, generation) =>
         this.#proofs.prove(logName(joined.cluster, database, generation), this.#log),
+      provesRead: (database, generation) => {
+        const log = logName(joined.cluster, database, generation);
+        const renew = () => this.#databases?.renewLease?.(database);
+        return this.#proofs.proveRead(log, this.#log, renew);
+      },
       ...(joined.snapshots && storedWith(joined.snapshots)),
       logsElsewhere: (database, lines) => this.#logs.elsewhere(database, lines),
       onRole: (database, role) => this.#changed(database, role),

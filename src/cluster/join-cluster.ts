@@ -40,6 +40,8 @@ export interface JoinOptions {
   readonly keyFiles: KeyFiles;
   readonly secret: ClusterSecret;
   readonly leaseMillis: number;
+  /** Whether leaders answer confirmed reads within the lease. */
+  readonly isReadByLease?: boolean;
   /** True if the operator accepts an engine whose loss loses what was acknowledged. */
   readonly allowsSingle: boolean;
   /** Connects; `onHistory` is called when the engine goes on in a newer past. */
@@ -111,7 +113,7 @@ export async function joinCluster(options: JoinOptions): Promise<JoinedHost> {
     const chain = new KeyChain(reached.engine, options.secret);
     const files = options.keyFiles;
     const settings = {
-      leaseMillis: options.leaseMillis,
+      ...{ leaseMillis: options.leaseMillis, isReadByLease: options.isReadByLease ?? false },
       snapshots: options.snapshots?.place ?? engineItself,
     };
     const revision = await shareKeys({ files, boxes, chain, settings, isImport: isSingle });

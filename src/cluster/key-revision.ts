@@ -7,6 +7,7 @@ import {
   nullable,
   number,
   object,
+  optional,
   parseAs,
   type Shaped,
   string,
@@ -19,6 +20,13 @@ import { ClusterError } from './cluster-error.ts';
  * with.
  */
 export type KeyRevision = Shaped<typeof revisionShape>;
+
+/**
+ * One of both: the lease of a cluster whose leaders ask the engine for confirmed reads, or answer
+ * those within it. A version that does not know the second finds no lease, and does not join: its
+ * claims would not wait.
+ */
+export const leaseFields = { leaseMillis: optional(number), readLeaseMillis: optional(number) };
 
 const pair = object({ privatePem: string, publicPem: string, sinceMillis: number });
 
@@ -35,7 +43,7 @@ const revisionShape = object({
   secrets: list(object({ number, text: string, sinceMillis: number })),
   waits: nullable(number),
   retiredSecrets: list(string),
-  leaseMillis: number,
+  ...leaseFields,
   /** Where hosts share snapshots. */
   snapshots: string,
   /** The name of the cluster secret that sealed it; `null`: the one that the cluster began with. */

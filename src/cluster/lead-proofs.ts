@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../limits.ts';
 import type { LogName } from '../shared-log/log-name.ts';
+import { ReadLease } from '../shared-log/read-lease.ts';
 import { ReadProofs } from '../shared-log/read-proofs.ts';
 import {
   type AppendItem,
@@ -26,19 +27,27 @@ export class LeadProofs {
   readonly #proofs = new Map<LogName, Proof>();
   /** Reads that wait for a proof. */
   readonly #reads = new Map<LogName, ReadProofs>();
+  /** How long reads need no proof; none where reads ask the engine. */
+  readonly #leases = new Map<LogName, ReadLease>();
+  readonly #leaseMillis: number | undefined;
 
-  constructor(now: () => number) {
+  /** `leaseMillis`: the lease of a cluster whose leaders answer reads within it. */
+  constructor(now: () => number, leaseMillis?: number) {
     this.#now = now;
+    this.#leaseMillis = leaseMillis;
   }
 
   /** Appends begin; the answer is to be called with what came of them. */
   appending(items: readonly AppendItem[]): (results: readonly AppendResult[]) => void {
     const at = this.#now();
     const proving = items.map(({ log }) => this.#reads.get(log)?.append());
+    const leases = items.map(({ log }) => this.#leaseOf(log));
+    items.forEach((item, which) => void leases[which]?.appending(item, at));
     return (results) => {
       items.forEach(({ log, seq }, which) => {
         if (results[which] !== 'stored') return;
         this.#note(log, { seq, at });
+        leases[which]?.stored(seq);
         proving[which]?.();
       });
     };
@@ -46,6 +55,15 @@ export class LeadProofs {
 
   removed(log: LogName): void {
     this.#proofs.delete(log);
+    this.#reads.delete(log);
+    this.#leases.delete(log);
+  }
+
+  #leaseOf(log: LogName): ReadLease | undefined {
+    if (this.#leaseMillis === undefined) return undefined;
+    const lease = this.#leases.get(log) ?? new ReadLease(this.#leaseMillis);
+    this.#leases.set(log, lease);
+    return lease;
   }
 
   /** Asks the engine for what is older than a moment, for so long as others wait. */
@@ -69,6 +87,17 @@ export class LeadProofs {
     });
     await Promise.race([noted, late]);
     clearTimeout(timer);
+  }
+
+  /**
+   * True once a read that has ended may be let out: at once within a lease, else as `prove` says.
+   * `renew` has the leader append something, from which a lease begins.
+   */
+  async proveRead(log: LogName, sharedLog: SharedLog, renew: () => void): Promise<boolean> {
+    const lease = this.#leases.get(log);
+    const now = this.#now();
+    if (lease?.wantsAppend(now) === true) renew();
+    return lease?.holds(now) === true || this.prove(log, sharedLog);
   }
 
   /**

@@ -6,7 +6,7 @@ import type { Directory, HostRow, SeenHost } from '../shared-log/directory.ts';
 import type { Lead } from '../shared-log/entry-payloads.ts';
 import type { BootId, HostId } from '../shared-log/host-ids.ts';
 import { rankOf } from '../shared-log/leadership.ts';
-import type { LookAround } from '../shared-log/member.ts';
+import type { LookAround } from '../shared-log/member-options.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { ClusterError } from './cluster-error.ts';
 import { versionGap } from './version-gap.ts';

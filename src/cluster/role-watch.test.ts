@@ -3,7 +3,7 @@ import { spanCount } from '../database/time-counts.ts';
 import type { FollowerRole } from '../host/replication/database-role.ts';
 import type { Lead } from '../shared-log/entry-payloads.ts';
 import { bootId, hostId } from '../shared-log/host-ids.ts';
-import type { LookAround } from '../shared-log/member.ts';
+import type { LookAround } from '../shared-log/member-options.ts';
 import { databaseIdentity } from '../values/identity-roles.ts';
 import { RoleWatch } from './role-watch.ts';
 

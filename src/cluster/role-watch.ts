@@ -4,7 +4,7 @@ import type { AsideCounts } from '../log/set-aside.ts';
 import type { Report } from '../node/report-line.ts';
 import type { Lead } from '../shared-log/entry-payloads.ts';
 import type { HostId } from '../shared-log/host-ids.ts';
-import type { LookAround } from '../shared-log/member.ts';
+import type { LookAround } from '../shared-log/member-options.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 

@@ -4,11 +4,11 @@ import { fingerprintOf, generatePair, type KeyFiles, loadKeys } from '../auth/ke
 import { fingerprintOfKeyText, newSecretKeyText, readSecretKeys } from '../auth/secret-keys.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
 import type { Directory } from '../shared-log/directory.ts';
-import { number, object, parseAs, string } from '../values/json-shape.ts';
+import { object, parseAs, string } from '../values/json-shape.ts';
 import { ClusterError } from './cluster-error.ts';
 import { boxOf, type KeyChain } from './key-chain.ts';
 import { writeKeyFiles } from './key-files.ts';
-import { fingerprintOfPem, type KeyRevision } from './key-revision.ts';
+import { fingerprintOfPem, type KeyRevision, leaseFields } from './key-revision.ts';
 import { type SealedBoxes, shutText } from './sealed-boxes.ts';
 
 const signingBox = 'signing-keys';
@@ -17,7 +17,13 @@ const settingsBox = 'settings';
 const snapshotsBox = 'snapshots';
 
 /** What must be the same on all hosts. */
-export type SharedSettings = Pick<KeyRevision, 'leaseMillis' | 'snapshots'>;
+export interface SharedSettings {
+  readonly leaseMillis: number;
+  /** Whether leaders answer confirmed reads within the lease. */
+  readonly isReadByLease: boolean;
+  /** Where hosts share snapshots. */
+  readonly snapshots: string;
+}
 
 export interface KeySharing {
   readonly files: KeyFiles;
@@ -72,7 +78,7 @@ export async function sealedKeys(
 }
 
 const pairShape = object({ privatePem: string, publicPem: string });
-const settingsShape = object({ leaseMillis: number });
+const settingsShape = object(leaseFields);
 
 /** What the cluster began with: what its first host put, each in a box of its own. */
 async function firstRevision({ files, boxes, settings }: KeySharing): Promise<KeyRevision> {
@@ -81,23 +87,22 @@ async function firstRevision({ files, boxes, settings }: KeySharing): Promise<Ke
     const own = readSecretKeys(path.dirname(files.privateKeyFile)).keys.at(-1);
     return own === undefined ? newSecretKeyText() : readFileSync(own.file, 'utf8');
   });
-  const { leaseMillis } =
+  const lease =
     settings === undefined
       ? { leaseMillis: 0 }
-      : parseAs(
-          await putFirst(boxes, settingsBox, () =>
-            JSON.stringify({ leaseMillis: settings.leaseMillis }),
-          ),
-          settingsShape,
-        );
+      : parseAs(await putFirst(boxes, settingsBox, () => leaseText(settings)), settingsShape);
   const snapshots = settings && (await putFirst(boxes, snapshotsBox, () => settings.snapshots));
   return {
     ...{ revision: 0, signing: { ...parseAs(signing, pairShape), sinceMillis: 0 } },
     ...{ old: [], next: null, retired: [] },
     secrets: [{ number: 1, text: secrets, sinceMillis: 0 }],
-    ...{ waits: null, retiredSecrets: [], leaseMillis, snapshots: snapshots ?? '', secret: null },
+    ...{ waits: null, retiredSecrets: [], ...lease, snapshots: snapshots ?? '', secret: null },
     pastSecrets: [],
   };
+}
+
+function leaseText({ leaseMillis, isReadByLease }: SharedSettings): string {
+  return JSON.stringify(isReadByLease ? { readLeaseMillis: leaseMillis } : { leaseMillis });
 }
 
 /** What is in a box; the first host puts it there. */
@@ -124,7 +129,19 @@ function hasKeys({ privateKeyFile, publicKeyFile }: KeyFiles): boolean {
 }
 
 /** Hosts with different settings would each judge the others by another measure. */
-function requireSame(own: SharedSettings, { leaseMillis, snapshots }: KeyRevision): void {
+function requireSame(own: SharedSettings, revision: KeyRevision): void {
+  const { readLeaseMillis, snapshots } = revision;
+  const isReadByLease = readLeaseMillis !== undefined;
+  const leaseMillis = readLeaseMillis ?? revision.leaseMillis;
+  if (leaseMillis === undefined) {
+    throw new ClusterError('The settings of the cluster are of a later version. Start that here.');
+  }
+  if (own.isReadByLease !== isReadByLease) {
+    throw new ClusterError(
+      `--cluster-reads is ${readsText(own.isReadByLease)} here, and the cluster began with ` +
+        `${readsText(isReadByLease)}. It must be the same on all hosts.`,
+    );
+  }
   if (own.leaseMillis !== leaseMillis) {
     throw new ClusterError(
       `--cluster-lease-millis is ${own.leaseMillis} ms here, and the cluster began with ` +
@@ -136,6 +153,10 @@ function requireSame(own: SharedSettings, { leaseMillis, snapshots }: KeyRevisio
     `--snapshots is ${own.snapshots} here, and the cluster began with ${snapshots}. It must be ` +
       'the same on all hosts.',
   );
+}
+
+function readsText(isByLease: boolean): string {
+  return isByLease ? 'lease' : 'engine';
 }
 
 /** A host that was away has a key that has signed since the cluster began. */

@@ -109,6 +109,8 @@ export interface ClusterStatus {
   };
   readonly local_sync: boolean;
   readonly lease_seconds: number;
+  /** What a leader asks before it answers a confirmed read. */
+  readonly reads: 'engine' | 'lease';
   /** Writes are back within this after the loss of a leader, as its lease allows. */
   readonly fail_over_seconds_max: number;
   /** True while nothing of the shared logs is removed. */

@@ -58,7 +58,7 @@ describe('the choice of a cluster', () => {
       choice: {
         ...{ listen: { host: '10.0.0.4', port: 3001 }, advertise: undefined, zone: '' },
         ...{ localSync: true, gatherMillis: 0, allowsSingle: false },
-        leaseMillis: limits.leaseMillis,
+        ...{ leaseMillis: limits.leaseMillis, reads: 'engine' },
       },
     });
     expect(engine).toMatchObject({

@@ -29,6 +29,8 @@ export interface ClusterChoice {
   /** True: an engine that keeps one copy is accepted. */
   readonly allowsSingle: boolean;
   readonly leaseMillis: number;
+  /** What a leader asks before it answers a confirmed read. */
+  readonly reads: 'engine' | 'lease';
   /** Where snapshots are that hosts share; `undefined`: in the engine. */
   readonly snapshots: RepositoryPlace | undefined;
   /** Hosts that have a copy of each database, unless its operator says otherwise. */
@@ -72,6 +74,7 @@ export function completeCluster(given: GivenCluster, { dataDirectory, listen }: 
     gatherMillis: given.gatherMillis ?? defaults.gatherMillis,
     allowsSingle: given.allowsSingle ?? false,
     leaseMillis: given.leaseMillis ?? defaults.leaseMillis,
+    reads: given.reads ?? 'engine',
     snapshots: given.snapshots,
     copies: given.copies ?? limits.copiesDefault,
   };
@@ -99,11 +102,6 @@ export function parseLinkAddress(
 export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
-
-/** Keys of `[cluster]` that are specified and not built, and what is so instead. */
-export const notBuiltKeys: ReadonlyMap<string, string> = new Map([
-  ['cluster.reads', 'a confirmed read asks the engine'],
-]);
 
 function faultOf(choice: ClusterChoice): string | undefined {
   const { leaseMillis, listen, advertise } = choice;

@@ -148,6 +148,7 @@ async function statusOf({ part, joined, choice }: ClusterDeskOptions): Promise<C
     },
     local_sync: choice.localSync,
     lease_seconds: choice.leaseMillis / 1_000,
+    reads: choice.reads,
     fail_over_seconds_max: failOverSecondsMax(choice),
     keeps_whole_log: joined.snapshots === undefined,
   };

@@ -132,6 +132,7 @@ export class ClusterHost {
       const joined = await joinCluster({
         ...{ dataDirectory, hasDatabases, keyFiles, secret, report },
         ...{ leaseMillis: choice.leaseMillis, allowsSingle: choice.allowsSingle },
+        isReadByLease: choice.reads === 'lease',
         reach: engineReach(place, choice.gatherMillis, report),
         importInto: importsFolder ? importInto : undefined,
         snapshots: await snapshotsOf(choice, configuration.repositories ?? []),
@@ -160,6 +161,7 @@ export class ClusterHost {
       leaseMillis,
       localSync,
       copies,
+      reads,
     } = this.#choice;
     const clientAddress = clientAddressOf(this.#configuration, this.#choice, address);
     const part = await explained(() =>
@@ -171,7 +173,7 @@ export class ClusterHost {
           ...{ name, zone, clientAddress, version: productVersion, formats: entryFormats },
           memoryBytes: os.totalmem(),
         },
-        ...{ waitsForLocalSync: localSync, copies },
+        ...{ waitsForLocalSync: localSync, copies, isReadByLease: reads === 'lease' },
         report: this.#log.report.bind(this.#log),
         onReplaced: (message) => {
           this.#isReplaced = true;
@@ -182,6 +184,7 @@ export class ClusterHost {
       }),
     );
     this.#part = part;
+    if (reads === 'lease') this.#log.report({ level: 'warn', message: leaseWarning });
     return part;
   }
 
@@ -293,6 +296,7 @@ export function hostedDatabases(host: Host): HostedDatabases {
     stateOf: (database) => replication.stateOf(database),
     offsetsOf: (database) => offsetsOf(host, database),
     ownLog: (database, lines) => replication.ownLog(database, lines),
+    renewLease: (database) => replication.renewLease(database),
     hasJob: (id) => host.jobs.has(id),
     placed: () => replication.placed(),
     takeUp: (database) => replication.takeUp(database),
@@ -354,6 +358,10 @@ function placeOf({ engine, storeKeys, storeKeysFile }: ClusterChoice): EnginePla
     storeKeysFile === undefined ? storeKeys : readKeysFile(storeKeysFile, '--cluster-keys-file:');
   return present(placeWith(engine, keys), 'a choice of a store has its keys');
 }
+
+const leaseWarning =
+  'Leaders of this cluster answer confirmed reads by their own clock (cluster.reads = "lease"): ' +
+  'on a virtual machine that was paused, that clock stood still, and such a read can be old';
 
 function nothingText(folder: string): string {
   return (

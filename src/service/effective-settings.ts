@@ -2,7 +2,6 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { SettingInForce } from '../http/service-facts.ts';
 import { nearestNames } from '../values/nearest-names.ts';
-import { notBuiltKeys } from './cluster-choice.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
 import { peerKeys, peerValues } from './peer-keys.ts';
 import { repositoriesIn, s3KeysIn, s3Variables } from './repositories.ts';
@@ -135,10 +134,6 @@ function readFile(file: string): FileContent {
   const warnings: string[] = [];
   for (const key of values.keys()) {
     if (known.includes(key)) continue;
-    const soFar = notBuiltKeys.get(key);
-    if (soFar !== undefined) {
-      throw new ConfigurationError(`${file}: \`${key}\` is not built yet: ${soFar}. Take it out.`);
-    }
     if (!peerKeys.has(key)) {
       throw new ConfigurationError(`${file}: \`${key}\` is not a setting.${hint(key, known)}`);
     }

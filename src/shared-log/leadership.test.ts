@@ -5,6 +5,7 @@ import {
   isUnsure,
   type LeadershipCommand,
   type LeadershipEvent,
+  type LeadershipRules,
   type LeadershipState,
   type Look,
   leadershipAfter,
@@ -20,6 +21,7 @@ const quiet: Look = {
   term: 4,
   leader: other,
   isAtEnd: true,
+  endMillis: 3_600_000,
   hasLeaderWritten: true,
   isEngineReached: true,
   beatAgeMillis: 100,
@@ -33,11 +35,12 @@ const quiet: Look = {
 function firstTry(
   look: (now: number) => Partial<Look>,
   from: LeadershipState = followingState,
+  by: LeadershipRules = rules,
 ): { readonly now: number; readonly command: LeadershipCommand } | undefined {
   let state = from;
   for (let now = 0; now <= 60_000; now += 100) {
     const event: LeadershipEvent = { kind: 'look', look: { ...quiet, now, ...look(now) } };
-    const after = leadershipAfter(state, event, rules);
+    const after = leadershipAfter(state, event, by);
     if (after.command !== undefined) return { now, command: after.command };
     state = after.state;
   }
@@ -124,6 +127,27 @@ describe('when a host tries to lead', () => {
     expect(firstTry(() => ({ hasLeaderWritten: false }), state)?.now).toBe(1_000);
     expect(firstTry(() => ({ hasLeaderWritten: true }), state)).toBeUndefined();
     expect(firstTry(() => ({ term: 5, hasLeaderWritten: false }), state)).toBeUndefined();
+  });
+
+  it('[replication 5.11] with reads within a lease, not before it has had the end for one', () => {
+    const first = (look: (now: number) => Partial<Look>, from?: LeadershipState) =>
+      firstTry(look, from, { ...rules, isReadByLease: true })?.now;
+    // Whatever else is seen of the leader: it refuses connections, or its beat is old.
+    expect(first((now) => ({ isGone: true, endMillis: now }))).toBe(2_000);
+    expect(first((now) => ({ beatAgeMillis: 3_600_000, endMillis: now - 700 }))).toBe(2_700);
+    // An entry that comes later counts anew; the k-th best candidate waits longer.
+    const written = (now: number) => ({ isGone: true, endMillis: now < 1_500 ? now : now - 1_500 });
+    expect(first(written)).toBe(3_500);
+    expect(first((now) => ({ isGone: true, rank: 2, endMillis: now }))).toBe(2_200);
+    // A leader that has written nothing for a lease answers no reads without the engine.
+    expect(first((now) => ({ isGone: now >= 500 }))).toBe(500);
+    // Where nobody has led, and where the log names this host, nobody is waited for.
+    expect(first(() => ({ term: 0, leader: undefined, endMillis: 0 }))).toBe(0);
+    expect(first(() => ({ leader: me, endMillis: 0 }))).toBe(0);
+    const handOver: LeadershipEvent = { kind: 'handOver', term: 4, now: 0 };
+    const { state } = leadershipAfter({ kind: 'leading', term: 3 }, handOver, rules);
+    expect(first((now) => ({ hasLeaderWritten: false, endMillis: now }), state)).toBe(1_000);
+    expect(firstTry((now) => ({ isGone: true, endMillis: now }))?.now).toBe(0);
   });
 
   it('[replication 5.1, 5.2, 5.4] leads when its claim was stored, and follows else', () => {

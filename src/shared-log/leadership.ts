@@ -45,6 +45,8 @@ export interface Look {
   readonly leader: BootId | undefined;
   /** True if this host has read to the end of the log. */
   readonly isAtEnd: boolean;
+  /** Time since this host has the last entry of the log; before, its leader began to write it. */
+  readonly endMillis: number;
   /** True if the leader has written behind the entry that gave it the term. */
   readonly hasLeaderWritten: boolean;
   /** True if the engine answered this host since its last look. */
@@ -78,6 +80,8 @@ export type LeadershipCommand = 'claim' | 'takeUp' | undefined;
 export interface LeadershipRules {
   readonly boot: BootId;
   readonly leaseMillis: number;
+  /** True: a leader may answer reads for a while after it has written, also one that seems gone. */
+  readonly isReadByLease?: boolean | undefined;
 }
 
 export const followingState: Extract<LeadershipState, { readonly kind: 'following' }> = {
@@ -142,12 +146,14 @@ function isClaimDue(
   look: Look,
   watchedMillis: number,
   handed: { readonly term: number; readonly at: number } | undefined,
-  { leaseMillis }: LeadershipRules,
+  { leaseMillis, isReadByLease = false }: LeadershipRules,
 ): boolean {
   const { now, term, beatAgeMillis, hasLeaderWritten } = look;
   const isBack = handed?.term === term && !hasLeaderWritten;
   if (isBack && now - handed.at >= limits.handOverMillisMax) return true;
   const rankMillis = Math.min(look.rank, limits.candidatesMax) * limits.candidateRankMillis;
+  const mayBeRead = isReadByLease && look.leader !== undefined;
+  if (mayBeRead && look.endMillis < leaseMillis + rankMillis) return false;
   if (look.leader === undefined || look.isGone) return watchedMillis >= rankMillis;
   const silentMillis = Math.min(beatAgeMillis ?? watchedMillis, watchedMillis);
   return silentMillis >= leaseMillis + rankMillis;

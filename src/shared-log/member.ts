@@ -3,85 +3,23 @@ import { limits } from '../limits.ts';
 import type { LogPoint } from '../log/log-point.ts';
 import { type AppendOutcome, runAppend } from './append-run.ts';
 import { encodeEntry, entryKinds, isSameEntry } from './entry.ts';
-import { type Beginning, encodeLead, encodeRestart, type Lead } from './entry-payloads.ts';
+import { encodeLead, encodeRestart, type Lead } from './entry-payloads.ts';
 import { findStart } from './find-start.ts';
-import type { BootId } from './host-ids.ts';
 import {
   followingState,
   type LeadershipEvent,
   type LeadershipState,
-  type Look,
   leadershipAfter,
 } from './leadership.ts';
-import type { LogName } from './log-name.ts';
-import type { Replica } from './replica.ts';
+import type { MemberOptions, SettledNote } from './member-options.ts';
 import { Replicator, type ReplicatorEnd } from './replicator.ts';
 import { restOf } from './rest-of.ts';
-import {
-  type AppendResult,
-  EngineError,
-  type ReadAnswer,
-  type SharedLog,
-  type StoredEntry,
-} from './shared-log.ts';
+import { EngineError, type ReadAnswer, type SharedLog, type StoredEntry } from './shared-log.ts';
 import { Tail, type TailFault, type TailStep } from './tail.ts';
 import { isUnlikeSettled, unlikeText } from './unlike-settled.ts';
 
-export interface MemberOptions {
-  readonly sharedLog: SharedLog;
-  readonly log: LogName;
-  /** This host, as the entries that begin its terms name it. */
-  readonly me: Lead;
-  readonly replica: Replica;
-  /** The term that this host gave away, in an earlier life of this member. */
-  readonly handedTerm?: number | undefined;
-  /** How the log begins, for the entries from which it can be read on; absent: it has none. */
-  readonly beginning?: (() => Beginning | undefined) | undefined;
-  /** Seqs that are multiples of this can be such entries; absent: `limits.restartEveryEntries`. */
-  readonly restartEvery?: number;
-  readonly entryBytesMax: number;
-  readonly leaseMillis: number;
-  readonly waitsForLocalSync: boolean;
-  readonly now: () => number;
-  readonly pause: (millis: number) => Promise<void>;
-  /** What the engine calls its past now. */
-  readonly history: () => string;
-  /**
-   * Where the acknowledged history ends by those hosts that can be reached; asked when the engine's
-   * past has changed since the last term.
-   */
-  readonly acknowledgedElsewhere: () => Promise<readonly LogPoint[]>;
-  /** What this host sees of the leader, but for what the log says. */
-  readonly look: (leader: Lead | undefined) => LookAround;
-  readonly events: MemberEvents;
-}
-
-export type LookAround = Pick<
-  Look,
-  'isEngineReached' | 'beatAgeMillis' | 'isGone' | 'rank' | 'skewMillis' | 'isCandidate'
->;
-
-/** What the leader of a term says of its commits. */
-export interface SettledNote {
-  readonly term: number;
-  readonly boot: BootId;
-  readonly offset: number;
-}
-
 /** A place between records, and whether a segment begins there. */
 type Place = Pick<Tail, 'point' | 'border'>;
-
-export interface MemberEvents {
-  /** This host leads: calls can run. */
-  readonly onLead: (replicator: Replicator) => void;
-  /**
-   * It does not any more. What was not acknowledged has failed; then the local end is set aside.
-   */
-  readonly onLost: (end: ReplicatorEnd) => void;
-  readonly onResult?: (result: AppendResult) => void;
-  readonly onAcknowledged?: (offset: number) => void;
-  readonly warn: (message: string) => void;
-}
 
 /**
  * One database at one host: follows the shared log, claims it when its leader is silent, writes to
@@ -100,6 +38,9 @@ export class Member {
   /** The fault at which the log was read again from its beginning; cleared at its end. */
   #lastFault: string | undefined;
   #isAtEnd = false;
+  /** The last entry when it was looked at, and when that was first. */
+  #end: Uint8Array | undefined;
+  #endAt = 0;
   /** True if the engine answered the last read. */
   #isReached = false;
   /** True if it was tried to read on where the local log ends. */
@@ -161,6 +102,7 @@ export class Member {
     if (this.#isEnded || this.#state.kind !== 'following') return;
     await this.#readOn();
     if (this.#isEnded || this.#state.kind !== 'following') return;
+    this.#noteEnd();
     const { lead } = this.#tail;
     const around = this.#options.look(lead);
     const command = this.#on({
@@ -171,6 +113,7 @@ export class Member {
         term: this.#tail.term,
         leader: lead?.boot,
         isAtEnd: this.#isAtEnd,
+        endMillis: this.#options.now() - this.#endAt,
         hasLeaderWritten: !this.#tail.isTermEmpty,
         isEngineReached: around.isEngineReached && this.#isReached,
       },
@@ -228,8 +171,9 @@ export class Member {
   }
 
   #on(event: LeadershipEvent): 'claim' | 'takeUp' | undefined {
-    const { me, leaseMillis } = this.#options;
-    const after = leadershipAfter(this.#state, event, { boot: me.boot, leaseMillis });
+    const { me, leaseMillis, isReadByLease } = this.#options;
+    const rules = { boot: me.boot, leaseMillis, isReadByLease };
+    const after = leadershipAfter(this.#state, event, rules);
     this.#state = after.state;
     return after.command;
   }
@@ -329,11 +273,20 @@ export class Member {
   }
 
   async #taken(step: TailStep, before: Place): Promise<boolean> {
+    this.#noteEnd();
     this.#isTaking = true;
     await this.#apply(step, before);
     this.#isTaking = false;
     this.#settle();
     return !this.#isEnded;
+  }
+
+  /** An entry that is read again counts as another one. */
+  #noteEnd(): void {
+    const { last } = this.#tail;
+    if (this.#end === last) return;
+    this.#end = last;
+    this.#endAt = this.#options.now();
   }
 
   #isUnlike(step: TailStep, { point: from }: Place): boolean {

@@ -9,6 +9,7 @@ import { ClusterSecret } from '../../src/cluster/cluster-secret.ts';
 import { EnginePort } from '../../src/cluster/engine-port.ts';
 import { readHostRecord } from '../../src/cluster/host-file.ts';
 import { type JoinOptions, joinCluster } from '../../src/cluster/join-cluster.ts';
+import { encodeRevision, type KeyRevision } from '../../src/cluster/key-revision.ts';
 import { SealedBoxes } from '../../src/cluster/sealed-boxes.ts';
 import { serveEngine } from '../../src/cluster/serve-engine.ts';
 import { limits } from '../../src/limits.ts';
@@ -210,6 +211,27 @@ it('[replication 14.6] an engine with one copy is refused, unless that is accept
   await join(folder(), engine, { copies: 1, allowsSingle: true, report });
   expect(lines.join()).toContain('keeps one copy');
   await join(folder(), engine, { copies: 'external' });
+});
+
+it('[replication 5.11, 16.2] how leaders are read is the same on all hosts, and shuts earlier versions out', async () => {
+  const engine = new MemoryEngine({ clock });
+  await join(folder(), engine, { isReadByLease: true });
+  const refused = join(folder(), engine);
+  await expect(refused).rejects.toThrow(/reads is engine here, and the cluster began with lease/);
+  const other = join(folder(), engine, { isReadByLease: true, leaseMillis: 4_000 });
+  await expect(other).rejects.toThrow('the cluster began with 2000 ms');
+  const joined = await join(folder(), engine, { isReadByLease: true });
+  // Such a version knows one name for the lease, does not find it, and does not start.
+  const boxes = new SealedBoxes(joined.engine, secret);
+  const settings = Buffer.from((await boxes.get('settings')) ?? []).toString('utf8');
+  expect(JSON.parse(settings)).toEqual({ readLeaseMillis: 2_000 });
+  const revision = joined.keys?.revision;
+  const put = Buffer.from(encodeRevision(revision as KeyRevision)).toString('utf8');
+  expect(JSON.parse(put)).not.toHaveProperty('leaseMillis');
+  const usual = new MemoryEngine({ clock });
+  await join(folder(), usual);
+  const late = join(folder(), usual, { isReadByLease: true });
+  await expect(late).rejects.toThrow(/reads is lease here, and the cluster began with engine/);
 });
 
 it('[replication 16.2] the lease is the same on all hosts', async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { Member } from '../../src/shared-log/member.ts';
 import { MemoryEngine } from '../../src/shared-log/memory-engine.ts';
+import { ReadLease } from '../../src/shared-log/read-lease.ts';
 import { runCluster } from '../simulation/cluster/cluster-run.ts';
 import { isMutationFound } from '../simulation/cluster/find-mutation.ts';
 import { mutations } from '../simulation/cluster/mutations.ts';
@@ -8,12 +9,13 @@ import { mutations } from '../simulation/cluster/mutations.ts';
 /** `SEEDS` runs, from `FIRST_SEED` on; a seed that fails is printed with what happened. */
 const seedCount = Number(process.env.SEEDS ?? 2_000);
 const firstSeed = Number(process.env.FIRST_SEED ?? 1);
-const parts = { Member, MemoryEngine };
+const parts = { Member, MemoryEngine, ReadLease };
 
 const kinds = [
   ['faults of all kinds', {}],
   ['logs that are shortened', { isShortened: true }],
   ['an engine that lies once', { isEngineLying: true }],
+  ['reads within leases', { isReadByLease: true }],
 ] as const;
 
 for (const [kind, more] of kinds) {

@@ -125,7 +125,9 @@ describe.skipIf(withoutPostgres !== undefined)('a service of a cluster', () => {
     mkdirSync(cluster.folder('late'), { recursive: true });
     const file = path.join(cluster.folder('late'), 'config.toml');
     writeFileSync(file, '[cluster]\nreads = "lease"\n');
-    expect((await cluster.refused('late')).stderr).toContain('`cluster.reads` is not built yet');
+    expect((await cluster.refused('late')).stderr).toContain('--cluster-reads is lease here');
+    writeFileSync(file, '[cluster]\nreads = "never"\n');
+    expect((await cluster.refused('late')).stderr).toContain('`never` is neither engine nor lease');
   });
 
   it('[replication 14.6] is refused by an engine with one copy, unless that is accepted', async () => {

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Member } from '../../src/shared-log/member.ts';
 import { MemoryEngine } from '../../src/shared-log/memory-engine.ts';
+import { ReadLease } from '../../src/shared-log/read-lease.ts';
 import { runCluster } from './cluster/cluster-run.ts';
 import { isMutationFound } from './cluster/find-mutation.ts';
 import { mutations } from './cluster/mutations.ts';
 import { isFooledByOldPrimary, isLateAppendStored } from './cluster/scenarios.ts';
 
-const parts = { Member, MemoryEngine };
+const parts = { Member, MemoryEngine, ReadLease };
 
 describe('a simulated cluster', () => {
   it('[replication 17.1, 17.2] keeps every promise through faults of all kinds', async () => {
@@ -50,6 +51,16 @@ describe('a simulated cluster', () => {
       expect(run.termCount).toBeGreaterThan(5);
       expect(run.longestGapMillis).toBeLessThan(1_000);
     }
+  });
+
+  it('[replication 5.11, 17.1] reads within leases are never old, with clocks that run unlike', async () => {
+    let leaseReadCount = 0;
+    for (let seed = 1; seed <= 12; seed++) {
+      const run = await runCluster({ seed, parts, isReadByLease: true });
+      expect({ seed, violations: run.violations }).toEqual({ seed, violations: [] });
+      leaseReadCount += run.leaseReadCount;
+    }
+    expect(leaseReadCount).toBeGreaterThan(500);
   });
 
   it('[replication 14.5] is not fooled by an old primary, nor by an append that comes late', async () => {

@@ -46,6 +46,8 @@ export class ClusterServices {
       after: (millis, work) => void setTimeout(work, millis),
     },
   });
+  /** True: leaders of hosts that are started then answer reads within a lease. */
+  isReadByLease = false;
   readonly #root = mkdtempSync(path.join(tmpdir(), 'reducerdb-cluster-'));
   readonly #names = new Set<string>();
   readonly #copies: number;
@@ -98,7 +100,7 @@ export class ClusterServices {
         ...{ formats: [entryVersion, restartFormat], memoryBytes: 2 ** 36 },
       },
       ...{ listen: { host: '127.0.0.1', port: link.port }, advertise: link.advertise },
-      waitsForLocalSync: true,
+      ...{ waitsForLocalSync: true, isReadByLease: this.isReadByLease },
       ...{ onRequest: doors.onRequest, onUpgrade: doors.onUpgrade, copies: this.#copies },
       ...{ onReplaced: () => undefined, report: () => undefined },
     });

@@ -232,7 +232,7 @@ type Left = Shaped<typeof drainedShape>['left'];
 
 const statusShape = object({
   ...{ cluster: string, host: string, state: string, local_sync: boolean },
-  ...{ lease_seconds: number, fail_over_seconds_max: optional(number) },
+  ...{ lease_seconds: number, fail_over_seconds_max: optional(number), reads: optional(string) },
   engine: object({
     ...{ reached: boolean, history: string, beat_age_seconds: number },
     ...{ clock_skew_seconds: number, takes_commits: boolean, trouble: nullable(string) },
@@ -284,9 +284,12 @@ function statusText({ cluster, host, state, engine, ...rest }: Status, hosts: Ho
     ['clock', skewText(engine.clock_skew_seconds)],
     ['acknowledged', rest.local_sync ? 'by the engine and the own disk' : 'by the engine alone'],
     ['lease', leaseText(rest)],
+    ...(rest.reads === 'lease' ? [['reads', readsText]] : []),
   ];
   return drawTable({ header: ['WHAT', 'IS'], rows });
 }
+
+const readsText = 'confirmed within the lease of a leader: old if its machine was paused';
 
 /** An older service does not say how soon writes are back. */
 function leaseText({

@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import type { SettledNote } from '../../shared-log/member.ts';
+import type { SettledNote } from '../../shared-log/member-options.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { type Registry, registryIdentity } from '../registry/registry.ts';
 import type { RegistryContent } from '../registry/registry-content.ts';
@@ -129,6 +129,11 @@ export class ReplicationControl {
   /** What the leader of a database says of its commits. */
   noteSettled(database: DatabaseIdentity, note: SettledNote): void {
     this.#running.find(database)?.handle.copy.noteSettled(note);
+  }
+
+  /** Has a database that is led here append something; see `ReadLease`. */
+  renewLease(database: DatabaseIdentity): void {
+    this.#running.find(database)?.handle.member.servingSeat?.renewLease?.();
   }
 
   /** The service stops while the engine takes no commits: who waits for that is answered. */

@@ -527,7 +527,7 @@ export class RunningDatabases {
         ...(cluster !== undefined && {
           role: (role) => this.roles.note(identity, role, generation),
           engine: cluster.engine,
-          provesLead: cluster.provesLead?.bind(cluster, identity, generation),
+          provesRead: cluster.provesRead?.bind(cluster, identity, generation),
           leaderLine: cluster.leaderLine,
         }),
         report: (level, message, more) => {

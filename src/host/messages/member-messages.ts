@@ -3,7 +3,7 @@ import type { FetchedSnapshot } from '../../log/snapshot-begin.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { BootId } from '../../shared-log/host-ids.ts';
 import type { LogName } from '../../shared-log/log-name.ts';
-import type { LookAround, SettledNote } from '../../shared-log/member.ts';
+import type { LookAround, SettledNote } from '../../shared-log/member-options.ts';
 import type {
   AppendResult,
   ConfirmResult,
@@ -18,6 +18,7 @@ export interface MemberData {
   readonly me: Omit<Lead, 'history'>;
   readonly entryBytesMax: number;
   readonly leaseMillis: number;
+  readonly isReadByLease: boolean | undefined;
   readonly waitsForLocalSync: boolean;
   readonly handedTerm: number | undefined;
   readonly coldReason: string | undefined;
@@ -74,6 +75,8 @@ export type MemberNews =
   | { readonly kind: 'look'; readonly news: ClusterNews; readonly isDue: boolean }
   | { readonly kind: 'handOver'; readonly to: Lead }
   | { readonly kind: 'settled'; readonly note: SettledNote }
+  /** Of one that leads: somebody reads, and the lease for that ends. */
+  | { readonly kind: 'renewLease' }
   /** Somebody wants to read its copy: the program is to be loaded. */
   | { readonly kind: 'prepareReads' };
 

@@ -2,7 +2,7 @@ import type { LogPoint } from '../../log/log-point.ts';
 import type { FetchedSnapshot } from '../../log/snapshot-begin.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
 import type { ClusterId, LogName } from '../../shared-log/log-name.ts';
-import type { LookAround } from '../../shared-log/member.ts';
+import type { LookAround } from '../../shared-log/member-options.ts';
 import type { SharedLog } from '../../shared-log/shared-log.ts';
 import type { SnapshotStore } from '../../shared-log/snapshot-store.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
@@ -33,6 +33,8 @@ export interface HostCluster {
   readonly sharedLog: SharedLog;
   readonly entryBytesMax: number;
   readonly leaseMillis: number;
+  /** Whether leaders answer confirmed reads within a lease; the same on all hosts. Absent: no. */
+  readonly isReadByLease?: boolean | undefined;
   /** False: acknowledged as soon as the engine has it; see `localSync`. */
   readonly waitsForLocalSync: boolean;
   /** Whether the engine takes commits; absent: it is never away. */
@@ -56,6 +58,8 @@ export interface HostCluster {
   readonly leaderLine?: LeaderLine;
   /** True once it is proved that this host led a generation at a moment after the call. */
   readonly provesLead?: (database: DatabaseIdentity, generation: number) => Promise<boolean>;
+  /** True once what was read here before may be let out: nobody else leads yet. */
+  readonly provesRead?: (database: DatabaseIdentity, generation: number) => Promise<boolean>;
   /**
    * Puts a snapshot of a log position, or of a later one, beside the log in a directory; absent:
    * the shared logs are kept whole.

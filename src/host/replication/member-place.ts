@@ -2,7 +2,7 @@ import type { LogPoint } from '../../log/log-point.ts';
 import type { FetchedSnapshot } from '../../log/snapshot-begin.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
 import { type LogName, logName } from '../../shared-log/log-name.ts';
-import type { LookAround } from '../../shared-log/member.ts';
+import type { LookAround } from '../../shared-log/member-options.ts';
 import type { SharedLog } from '../../shared-log/shared-log.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { HostCluster } from './host-cluster.ts';
@@ -16,6 +16,7 @@ export interface MemberPlace {
   readonly sharedLog: SharedLog;
   readonly entryBytesMax: number;
   readonly leaseMillis: number;
+  readonly isReadByLease?: boolean | undefined;
   readonly waitsForLocalSync: boolean;
   /** True: followers hear of what is settled with an entry of its own, and not when it gathers. */
   readonly tellsAtOnce?: boolean;
@@ -42,10 +43,10 @@ export function memberPlaceOf(
   const { identity, ownerIdentity: owner, generation } = database;
   const { me, sharedLog, entryBytesMax, leaseMillis, waitsForLocalSync } = cluster;
   const log = logName(cluster.cluster, identity, generation);
-  const { fetchSnapshot, restartEvery, readRestarts } = cluster;
+  const { fetchSnapshot, restartEvery, readRestarts, isReadByLease } = cluster;
   const canFetch = fetchSnapshot !== undefined && directory !== undefined;
   return {
-    ...{ log, restartEvery, readRestarts },
+    ...{ log, restartEvery, readRestarts, isReadByLease },
     ...(canFetch && {
       fetchSnapshot: (position: number) => fetchSnapshot(log, position, directory),
     }),

@@ -8,7 +8,8 @@ import type { TicketedRequest } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import { beginningEntry, createLog } from '../../shared-log/create-log.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import { type LookAround, Member, type SettledNote } from '../../shared-log/member.ts';
+import { Member } from '../../shared-log/member.ts';
+import type { LookAround, SettledNote } from '../../shared-log/member-options.ts';
 import {
   type Replicator,
   type ReplicatorEnd,
@@ -144,6 +145,11 @@ export class MemberRun {
     return member.settledOffset < copy.end.offset
       ? undefined
       : (copy.rowsOf(tableName) ?? new Uint8Array(0));
+  }
+
+  /** Appends something, so that reads need not ask the engine; see `ReadLease`. */
+  renewLease(): void {
+    this.#replicator?.announce();
   }
 
   /** Takes reads of the copy from now on, as soon as the program is loaded. */
@@ -328,9 +334,10 @@ export class MemberRun {
 
   #memberOf(copy: DatabaseCopy): Member {
     const { place, handedTerm, warn } = this.#options;
-    const { sharedLog, log, entryBytesMax, leaseMillis, waitsForLocalSync } = place;
+    const { sharedLog, log, entryBytesMax, leaseMillis, isReadByLease, waitsForLocalSync } = place;
     return new Member({
-      ...{ sharedLog, log, entryBytesMax, leaseMillis, waitsForLocalSync, handedTerm },
+      ...{ sharedLog, log, entryBytesMax, leaseMillis, isReadByLease, waitsForLocalSync },
+      handedTerm,
       me: { ...place.me, history: place.history() },
       replica: copy,
       beginning: () =>

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { DatabaseCopy } from '../../database/database-copy.ts';
 import { limits } from '../../limits.ts';
 import { cutText } from '../../module/log-line.ts';
-import type { LookAround } from '../../shared-log/member.ts';
+import type { LookAround } from '../../shared-log/member-options.ts';
 
 export interface WarmthOptions {
   /** Why the program is not loaded at first: it has ended the actor before. */

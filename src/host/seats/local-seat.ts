@@ -21,7 +21,7 @@ import type { ModuleLogLine } from '../../module/log-line.ts';
 import { type ActorEnv, emptyActorEnv, envFor } from '../../module/module-env.ts';
 import { nextTurn } from '../../node/next-turn.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import type { SettledNote } from '../../shared-log/member.ts';
+import type { SettledNote } from '../../shared-log/member-options.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { MemberPlace } from '../replication/member-place.ts';
 import { MemberError, MemberRun } from '../replication/member-run.ts';
@@ -110,6 +110,10 @@ export class LocalSeat implements Seat {
 
   noteSettled(note: SettledNote): void {
     this.#member?.noteSettled(note);
+  }
+
+  renewLease(): void {
+    this.#member?.renewLease();
   }
 
   prepareReads(): void {

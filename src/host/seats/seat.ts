@@ -20,7 +20,7 @@ import type { Epoch } from '../../log/epoch.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { ActorEnv } from '../../module/module-env.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import type { SettledNote } from '../../shared-log/member.ts';
+import type { SettledNote } from '../../shared-log/member-options.ts';
 import type { Handed } from '../../shared-log/replicator.ts';
 import type { CopyReading, DatabaseRole } from '../replication/database-role.ts';
 import type { HistoryAnswer, HistoryTask } from './history-task.ts';
@@ -59,6 +59,8 @@ export interface Seat {
   wake?(): void;
   /** Of a member that follows: what the leader says of its commits. */
   noteSettled?(note: SettledNote): void;
+  /** Of a member that leads: has it append something, so that reads need not ask the engine. */
+  renewLease?(): void;
   /** Of a member that follows: has its copy made ready for reads; `readable` tells. */
   prepareReads?(): void;
   /** Gives the database to another host; rejects where that was not done. */

@@ -14,7 +14,7 @@ import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import type { Epoch } from '../../log/epoch.ts';
 import { flatDefinition } from '../../schema/flat-definition.ts';
-import type { SettledNote } from '../../shared-log/member.ts';
+import type { SettledNote } from '../../shared-log/member-options.ts';
 import type { CommitOffset } from '../../store/commit-offset.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';

@@ -2,7 +2,7 @@ import { assert, unreachable } from '../../assert.ts';
 import { type Refusal, stoppedRefusal } from '../../database/outcome.ts';
 import type { KeptLog, StorageLimits } from '../../database/storage-quota.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import type { SettledNote } from '../../shared-log/member.ts';
+import type { SettledNote } from '../../shared-log/member-options.ts';
 import type { Handed } from '../../shared-log/replicator.ts';
 import type { CopyReading, DatabaseRole, FollowerRole } from '../replication/database-role.ts';
 import { notLeaderRefusal } from '../replication/not-leader.ts';

@@ -251,7 +251,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   async query(query: SqlRequest): Promise<SqlOutcome> {
     const reply = await this.#request({ kind: 'query', query }, query.confirmed);
     const { outcome } = replied('queried', reply);
-    if (query.confirmed) await requireLed(outcome, this.#options.provesLead);
+    if (query.confirmed) await requireLed(outcome, this.#options.provesRead);
     return outcome;
   }
 
@@ -368,7 +368,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#life.open();
   }
 
-  get member(): Pick<DatabaseLife, 'look' | 'handOver' | 'renew' | 'letGo'> {
+  get member(): Pick<DatabaseLife, 'look' | 'handOver' | 'renew' | 'letGo' | 'servingSeat'> {
     return this.#life;
   }
 

@@ -57,7 +57,7 @@ export interface SupervisionOptions {
   /** The way to the host that leads, for connections that read this host's copy. */
   readonly leaderLine?: LeaderLine | undefined;
   /** See `HostCluster`. */
-  readonly provesLead?: (() => Promise<boolean>) | undefined;
+  readonly provesRead?: (() => Promise<boolean>) | undefined;
   /** Receives restarts and failures: what follows the database's name, and fields. */
   readonly report: ReportOfDatabase;
   /** Receives what its actor warns of: a sentence of its own. */

@@ -4,7 +4,7 @@ import type { LogPoint } from '../../log/log-point.ts';
 import type { FetchedSnapshot } from '../../log/snapshot-begin.ts';
 import { cutText } from '../../module/log-line.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import type { LookAround } from '../../shared-log/member.ts';
+import type { LookAround } from '../../shared-log/member-options.ts';
 import {
   type AppendItem,
   type AppendResult,
@@ -80,6 +80,9 @@ export class ActorMember {
         return;
       case 'settled':
         this.run.noteSettled(message.note);
+        return;
+      case 'renewLease':
+        this.run.renewLease();
         return;
       case 'prepareReads':
         this.run.prepareReads();

@@ -203,6 +203,7 @@ export class Actor {
       case 'look':
       case 'handOver':
       case 'settled':
+      case 'renewLease':
       case 'prepareReads':
         this.#member?.take(message);
         return;

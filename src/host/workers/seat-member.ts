@@ -1,7 +1,7 @@
 import { assert, unreachable } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import type { SettledNote } from '../../shared-log/member.ts';
+import type { SettledNote } from '../../shared-log/member-options.ts';
 import type { Handed } from '../../shared-log/replicator.ts';
 import type {
   ClusterNews,
@@ -50,7 +50,8 @@ export class SeatMember {
   ): MemberData {
     this.#isNew = mustBeNew;
     const { log, me, entryBytesMax, leaseMillis, waitsForLocalSync } = this.#options.place;
-    const known = { log, me, entryBytesMax, leaseMillis, waitsForLocalSync };
+    const { isReadByLease } = this.#options.place;
+    const known = { log, me, entryBytesMax, leaseMillis, isReadByLease, waitsForLocalSync };
     return { ...known, handedTerm, coldReason, news: this.#news() };
   }
 
@@ -69,6 +70,10 @@ export class SeatMember {
 
   noteSettled(note: SettledNote): void {
     this.#options.send({ kind: 'settled', note });
+  }
+
+  renewLease(): void {
+    this.#options.send({ kind: 'renewLease' });
   }
 
   /** Has the copy made ready for reads. */

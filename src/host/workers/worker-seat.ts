@@ -10,7 +10,7 @@ import type { ActorEnv } from '../../module/module-env.ts';
 import { hardeningFile } from '../../node/realm.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import type { Lead } from '../../shared-log/entry-payloads.ts';
-import type { SettledNote } from '../../shared-log/member.ts';
+import type { SettledNote } from '../../shared-log/member-options.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { MemberOrder } from '../messages/member-messages.ts';
 import {
@@ -231,6 +231,10 @@ export class WorkerSeat implements Seat {
 
   noteSettled(note: SettledNote): void {
     this.#member?.noteSettled(note);
+  }
+
+  renewLease(): void {
+    this.#member?.renewLease();
   }
 
   prepareReads(): void {

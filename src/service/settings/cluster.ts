@@ -6,7 +6,7 @@ import { durationText, type Setting, setting } from '../setting.ts';
 
 /** Returns the settings for a service that shares its databases with others. */
 export function clusterSettings(): Setting[] {
-  return [...placeSettings(), ...secretSettings(), ...promiseSettings()];
+  return [...placeSettings(), ...secretSettings(), ...promiseSettings(), ...leaseSettings()];
 }
 
 function placeSettings(): Setting[] {
@@ -200,6 +200,11 @@ function promiseSettings(): Setting[] {
         }
       },
     }),
+  ];
+}
+
+function leaseSettings(): Setting[] {
+  return [
     setting({
       key: 'cluster.lease-millis',
       flag: 'cluster-lease-millis',
@@ -214,6 +219,23 @@ function promiseSettings(): Setting[] {
       example: '2s',
       apply: (leaseMillis, draft) => {
         draft.cluster = { ...draft.cluster, leaseMillis };
+      },
+    }),
+    setting({
+      key: 'cluster.reads',
+      flag: 'cluster-reads',
+      kind: 'text',
+      value: '<what>',
+      help:
+        'what a leader asks before it answers a confirmed read: engine, or lease, its own clock ' +
+        'for a while after it has written; the same on all hosts',
+      otherwise: 'engine',
+      example: 'engine',
+      apply: (reads, draft) => {
+        if (reads !== 'engine' && reads !== 'lease') {
+          throw new ConfigurationError(`\`${reads}\` is neither engine nor lease`);
+        }
+        draft.cluster = { ...draft.cluster, reads };
       },
     }),
   ];

@@ -21,6 +21,8 @@ export interface ClusterRunOptions {
   readonly isShortened?: boolean;
   /** True: nothing fails, and leaders give their terms away again and again. */
   readonly isOnlyMoved?: boolean;
+  /** True: leaders answer reads within a lease. */
+  readonly isReadByLease?: boolean;
   /** Simulated time in which faults happen. */
   readonly faultMillis?: number;
 }
@@ -31,6 +33,8 @@ export interface ClusterRun {
   readonly story: readonly string[];
   readonly acknowledgedCount: number;
   readonly readCount: number;
+  /** Reads for which the engine was not asked. */
+  readonly leaseReadCount: number;
   readonly termCount: number;
   /** Calls that ran, and whose host lost its term before they were acknowledged. */
   readonly failedCount: number;
@@ -77,6 +81,7 @@ class Cluster implements World {
   readonly #removed: Uint8Array[] = [];
   readonly entryBytesMax = 64 * 1024;
   readonly leaseMillis = 2_000;
+  readonly isReadByLease: boolean;
   readonly waitsForLocalSync: boolean;
   readonly random: Random;
   readonly hosts: SimulatedHost[];
@@ -93,6 +98,7 @@ class Cluster implements World {
   readonly #heights: { readonly at: number; readonly offset: number }[] = [];
   #callCount = 0;
   #readCount = 0;
+  #leaseReadCount = 0;
   #isSlow = false;
   #calls: 'usual' | 'rare' | 'last' | 'none' = 'usual';
 
@@ -100,6 +106,7 @@ class Cluster implements World {
     this.parts = options.parts;
     this.random = new Random(options.seed);
     this.waitsForLocalSync = options.waitsForLocalSync ?? true;
+    this.isReadByLease = options.isReadByLease ?? false;
     this.#isEngineLying = options.isEngineLying ?? false;
     this.#isOnlyMoved = options.isOnlyMoved ?? false;
     this.#isShortened = options.isShortened ?? false;
@@ -150,6 +157,7 @@ class Cluster implements World {
       host.isCut = false;
       host.isOnlyRead = false;
       host.skewMillis = 0;
+      host.isDeceived = false;
       this.engine.rejoin(host.client);
       host.resume();
       host.start();
@@ -177,6 +185,7 @@ class Cluster implements World {
       story: this.#story,
       acknowledgedCount: this.#acknowledged.length,
       readCount: this.#readCount,
+      leaseReadCount: this.#leaseReadCount,
       failedCount: this.#failedCount,
       longestGapMillis: this.#longestGap(),
       truncatedCount: this.truncatedCount,
@@ -240,8 +249,9 @@ class Cluster implements World {
     this.#tell(`${call} was not acknowledged`);
   }
 
-  released(offset: number, begun: number): void {
+  released(offset: number, begun: number, isByLease: boolean): void {
     this.#readCount++;
+    if (isByLease) this.#leaseReadCount++;
     const before = this.#heights.findLast(({ at }) => at < begun)?.offset ?? 0;
     if (offset >= before) return;
     const text = `a read that began at ${begun} saw commit ${offset}, and ${before} was there`;
@@ -255,7 +265,7 @@ class Cluster implements World {
       if (leaders.length > 0 && this.#calls !== 'none') {
         const host = this.random.pick(leaders);
         this.#callCount++;
-        if (host.isOnlyRead || this.random.chance(0.2)) host.read();
+        if (host.isOnlyRead || this.random.chance(this.isReadByLease ? 0.6 : 0.2)) host.read();
         else host.call(`${this.#calls === 'last' ? 'last' : 'call'} ${this.#callCount}`);
       }
       this.clock.after(this.random.between(1, this.#calls === 'rare' ? 400 : 80), next);
@@ -315,7 +325,17 @@ class Cluster implements World {
       ['a snapshot is taken', () => void this.#truncate().catch(() => undefined)],
       [`the disk of host ${host.number} is lost`, () => host.loseDisk()],
     ];
-    const [text, work] = random.pick(this.#isShortened ? [...faults, ...shortening] : faults);
+    const leased: typeof faults = [
+      [`host ${host.number} takes the others for gone`, () => this.#deceive(host)],
+      [`host ${host.number} takes the others for gone`, () => this.#deceive(host)],
+      [`${leader.client} is cut off, and taken for gone`, () => this.#cutDeceived(leader)],
+      [`${leader.client} is cut off, and taken for gone`, () => this.#cutDeceived(leader)],
+    ];
+    const [text, work] = random.pick([
+      ...faults,
+      ...(this.#isShortened ? shortening : []),
+      ...(this.isReadByLease ? leased : []),
+    ]);
     this.#tell(text);
     work();
   }
@@ -341,10 +361,24 @@ class Cluster implements World {
     await this.clock.pass(millis / 2);
   }
 
-  #cut(host: SimulatedHost): void {
+  #cut(host: SimulatedHost, millisMin = 100): void {
     host.isCut = true;
-    this.clock.after(this.random.between(100, 6_000), () => {
+    this.clock.after(this.random.between(millisMin, 6_000), () => {
       host.isCut = false;
+    });
+  }
+
+  /** Only read: a read waits for what its host has written before, and that waits for the engine. */
+  #cutDeceived(leader: SimulatedHost): void {
+    leader.isOnlyRead = true;
+    this.clock.after(this.random.between(1, 400), () => this.#cut(leader, 3_000));
+    for (const host of this.hosts) if (host !== leader) this.#deceive(host, 3_000);
+  }
+
+  #deceive(host: SimulatedHost, millisMin = 100): void {
+    host.isDeceived = true;
+    this.clock.after(this.random.between(millisMin, 4_000), () => {
+      host.isDeceived = false;
     });
   }
 

@@ -17,6 +17,8 @@ export async function isMutationFound(mutation: Mutation, seedCount: number): Pr
 async function isSeedRed(mutation: Mutation, parts: ClusterParts, seed: number): Promise<boolean> {
   const isEngineLying = mutation.foundBy === 'lies';
   const isShortened = mutation.foundBy === 'shortened';
-  const { violations } = await runCluster({ seed, parts, isEngineLying, isShortened });
+  const isReadByLease = mutation.foundBy === 'leased';
+  const more = { isEngineLying, isShortened, isReadByLease };
+  const { violations } = await runCluster({ seed, parts, ...more });
   return violations.length > 0;
 }

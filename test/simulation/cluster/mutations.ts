@@ -12,9 +12,9 @@ export interface Mutation {
   readonly to: string;
   /**
    * What finds it: runs of a cluster, those with an engine that lies, those with logs that are
-   * shortened, or a scenario of its own.
+   * shortened, those with reads within a lease, or a scenario of its own.
    */
-  readonly foundBy: 'runs' | 'lies' | 'shortened' | 'old primary' | 'late append';
+  readonly foundBy: 'runs' | 'lies' | 'shortened' | 'leased' | 'old primary' | 'late append';
   /** True if it takes more seeds than the usual suite runs. */
   readonly isRare?: boolean;
 }
@@ -159,6 +159,20 @@ export const mutations: readonly Mutation[] = [
     to: '',
     foundBy: 'shortened',
   },
+  {
+    name: 'a candidate claims while its leader may be read',
+    file: 'leadership.ts',
+    from: 'if (mayBeRead && look.endMillis < leaseMillis + rankMillis) return false;',
+    to: '',
+    foundBy: 'leased',
+  },
+  {
+    name: 'a leader is read longer than candidates wait',
+    file: 'read-lease.ts',
+    from: 'const readShare = 0.8;',
+    to: 'const readShare = 1.3;',
+    foundBy: 'leased',
+  },
 ];
 
 const source = fileURLToPath(new URL('../../../src', import.meta.url));
@@ -176,7 +190,8 @@ export async function mutated(mutation: Mutation): Promise<ClusterParts> {
     }
     const { Member } = await import(path.join(folder, 'member.ts'));
     const { MemoryEngine } = await import(path.join(folder, 'memory-engine.ts'));
-    return { Member, MemoryEngine };
+    const { ReadLease } = await import(path.join(folder, 'read-lease.ts'));
+    return { Member, MemoryEngine, ReadLease };
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -3,8 +3,10 @@ import type { HostRow, SeenHost } from '../../../src/shared-log/directory.ts';
 import type { Beginning, Lead } from '../../../src/shared-log/entry-payloads.ts';
 import { bootId, hostId } from '../../../src/shared-log/host-ids.ts';
 import type { LogName } from '../../../src/shared-log/log-name.ts';
-import type { LookAround, Member } from '../../../src/shared-log/member.ts';
+import type { Member } from '../../../src/shared-log/member.ts';
+import type { LookAround } from '../../../src/shared-log/member-options.ts';
 import type { MemoryEngine } from '../../../src/shared-log/memory-engine.ts';
+import type { ReadLease } from '../../../src/shared-log/read-lease.ts';
 import type { Replicator } from '../../../src/shared-log/replicator.ts';
 import type { SharedLog, StreamedEntry } from '../../../src/shared-log/shared-log.ts';
 import type { Random } from '../../../src/testing/random.ts';
@@ -16,6 +18,7 @@ import { SimulatedFolder, SimulatedReplica } from './simulated-replica.ts';
 export interface ClusterParts {
   readonly Member: typeof Member;
   readonly MemoryEngine: typeof MemoryEngine;
+  readonly ReadLease: typeof ReadLease;
 }
 
 /** What a host needs of the world around it. */
@@ -27,6 +30,8 @@ export interface World {
   readonly salt: number;
   readonly entryBytesMax: number;
   readonly leaseMillis: number;
+  /** True: leaders answer reads within a lease, and clocks of hosts run unlike by a tenth. */
+  readonly isReadByLease: boolean;
   readonly waitsForLocalSync: boolean;
   readonly random: Random;
   readonly hosts: readonly SimulatedHost[];
@@ -43,7 +48,7 @@ export interface World {
   /** Code that is tested threw. */
   crashed(host: string, error: unknown): void;
   /** A confirmed read was released: it saw everything up to `offset`. */
-  released(offset: number, begun: number): void;
+  released(offset: number, begun: number, isByLease: boolean): void;
 }
 
 /** One host of the cluster: a process that can be killed, paused, cut off, and started again. */
@@ -59,6 +64,11 @@ export class SimulatedHost {
   /** True if its callers write nothing for a while. */
   isOnlyRead = false;
   skewMillis = 0;
+  /** True if it takes every other host for gone, wrongly. */
+  isDeceived = false;
+  /** What its monotonic clock counts in a millisecond. */
+  readonly #rate: number;
+  #lease: ReadLease | undefined;
   member: Member | undefined;
   #replica: SimulatedReplica | undefined;
   #writer: LogWriter | undefined;
@@ -71,6 +81,7 @@ export class SimulatedHost {
   constructor(world: World, number: number) {
     this.#world = world;
     this.number = number;
+    this.#rate = world.isReadByLease ? world.random.pick([0.9, 1, 1.1]) : 1;
   }
 
   /** How the engine knows this run of the process. */
@@ -92,6 +103,8 @@ export class SimulatedHost {
   start(): void {
     if (this.isAlive) return;
     const { parts, engine, log, entryBytesMax, leaseMillis, waitsForLocalSync } = this.#world;
+    const { isReadByLease } = this.#world;
+    this.#lease = isReadByLease ? new parts.ReadLease(leaseMillis) : undefined;
     this.isAlive = true;
     this.#bootCount++;
     this.#seen = [];
@@ -104,7 +117,7 @@ export class SimulatedHost {
     this.#writer = undefined;
     this.member = new parts.Member({
       ...{ sharedLog: this.#streamed(engine.connect(this.client)), log, me: this.lead, replica },
-      ...{ entryBytesMax, leaseMillis, waitsForLocalSync },
+      ...{ entryBytesMax, leaseMillis, isReadByLease, waitsForLocalSync },
       ...{ beginning: () => this.#world.beginning, restartEvery: this.#world.restartEvery },
       now: () => this.#now(),
       pause: (millis) => this.#pause(millis),
@@ -200,10 +213,30 @@ export class SimulatedHost {
     const replicator = this.#replicator as Replicator;
     const offset = this.#replica?.end.offset ?? 0;
     const begun = this.#world.clock.now();
+    const lease = this.#lease;
+    if (lease !== undefined) {
+      this.#readByLease(replicator, lease, { offset, begun });
+      return;
+    }
     Promise.all([replicator.sync(), replicator.proof()]).then(
-      () => this.#world.released(offset, begun),
+      () => this.#world.released(offset, begun, false),
       () => undefined,
     );
+  }
+
+  #readByLease(
+    replicator: Replicator,
+    lease: ReadLease,
+    { offset, begun }: { readonly offset: number; readonly begun: number },
+  ): void {
+    if (lease.wantsAppend(this.#now())) replicator.announce();
+    const proved = async () => {
+      await replicator.sync();
+      const isByLease = lease.holds(this.#now());
+      if (!isByLease) await replicator.proof();
+      this.#world.released(offset, begun, isByLease);
+    };
+    proved().catch(() => undefined);
   }
 
   handOver(to: SimulatedHost): void {
@@ -259,9 +292,13 @@ export class SimulatedHost {
   #streamed(inner: SharedLog): SharedLog {
     return {
       append: async (items) => {
+        const lease = this.#lease;
+        for (const item of items) lease?.appending(item, this.#now());
         const results = await inner.append(items);
         items.forEach(({ seq, bytes, after = new Uint8Array(0) }, at) => {
-          if (results[at] === 'stored') this.#send({ seq, bytes, after });
+          if (results[at] !== 'stored') return;
+          lease?.stored(seq);
+          this.#send({ seq, bytes, after });
         });
         return results;
       },
@@ -318,10 +355,11 @@ export class SimulatedHost {
     const row = this.#seen.find((seen) => seen.host === leader?.host);
     const process = this.#world.hosts.find((host) => host.lead.host === leader?.host);
     const isNewer = row !== undefined && row.boot !== leader?.boot;
+    const jumpMillis = this.#world.isReadByLease ? Math.abs(this.skewMillis) : 0;
     return {
       isEngineReached: sinceMillis < 1_200,
-      beatAgeMillis: row === undefined ? undefined : row.ageMillis + sinceMillis,
-      isGone: isNewer || (process !== undefined && !process.isAlive),
+      beatAgeMillis: row === undefined ? undefined : row.ageMillis + sinceMillis + jumpMillis,
+      isGone: this.isDeceived || isNewer || (process !== undefined && !process.isAlive),
       rank: this.number - 1,
       skewMillis: this.skewMillis,
       isCandidate: true,
@@ -337,7 +375,8 @@ export class SimulatedHost {
   }
 
   #now(): number {
-    return this.#world.clock.now() + this.skewMillis;
+    const now = this.#world.clock.now();
+    return this.#world.isReadByLease ? now * this.#rate : now + this.skewMillis;
   }
 
   #pause(millis: number): Promise<void> {
