@@ -221,6 +221,8 @@ export const clusterLimits = {
   clockSkewClaimMillisMax: 10_000,
   clockLookMillis: 5_000,
   clockMoveAgainMillis: 30_000,
+  /** How often the engine is asked how many copies it keeps. */
+  engineCopiesLookMillis: 10_000,
   /** A host is ready while its beat, and its copy of the registry, are no older. */
   readyEngineMillisMax: 2_000,
   readyRegistryMillisMax: 5_000,

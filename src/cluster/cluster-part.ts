@@ -217,6 +217,7 @@ export class ClusterPart {
         ...{ directory: engine, me: { host, boot, address, ...facts } },
         ...{ leaseMillis, beatMillis, now, onReplaced, report },
         ...(skewMillis !== undefined && { skewMillis }),
+        onLate: () => void (part === undefined || part.#renewLeads()),
         mayHold: (database, holder) =>
           part === undefined || part.#placing.wishes.mayHold(database, holder),
       });
@@ -249,7 +250,7 @@ export class ClusterPart {
         this.#proofs.prove(logName(joined.cluster, database, generation), this.#log),
       provesRead: (database, generation) => {
         const log = logName(joined.cluster, database, generation);
-        const renew = () => this.#databases?.renewLease?.(database);
+        const renew = () => this.#databases?.renewLead?.(database);
         return this.#proofs.proveRead(log, this.#log, renew);
       },
       ...(joined.snapshots && storedWith(joined.snapshots)),
@@ -560,6 +561,11 @@ export class ClusterPart {
   }
 
   /** What can be given away; the registry comes last, because the others may have to change it. */
+  /** Others may lead by now what this host has led: an append has it hear of that. */
+  #renewLeads(): void {
+    for (const database of this.#led()) this.#databases?.renewLead?.(database);
+  }
+
   #led(): DatabaseIdentity[] {
     const led = [...this.roles].filter(([, { kind }]) => kind === 'leader').map(([one]) => one);
     const isLast = (database: DatabaseIdentity) => Number(database === registryIdentity);

@@ -18,8 +18,8 @@ export interface HostedDatabases
   ): Pick<Copy, 'offset' | 'acknowledged' | 'term' | 'bytes' | 'turnMillis'> | undefined;
   /** The newest lines of the log of a module here. */
   ownLog?(database: DatabaseIdentity, lines: number): Promise<string>;
-  /** Has one that is led here append something, so that reads of it need not ask the engine. */
-  renewLease?(database: DatabaseIdentity): void;
+  /** Has one that is led here append something; see `ReplicationControl`. */
+  renewLead?(database: DatabaseIdentity): void;
   /** True if a job is known here. */
   hasJob?(id: string): boolean;
   repair?(database: DatabaseIdentity): Promise<RepairOutcome>;

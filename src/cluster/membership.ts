@@ -25,8 +25,8 @@ export interface MembershipOptions {
   readonly mayHold?: (database: DatabaseIdentity, host: HostId) => boolean;
   /** Called once, when another process has taken this host's id: it must stop. */
   readonly onReplaced: (message: string) => void;
-  /** Called after each beat that the engine has answered. */
-  readonly onBeat?: () => void;
+  /** Called when so long no beat was answered that others may have taken this host for gone. */
+  readonly onLate?: () => void;
   readonly report: Report;
 }
 
@@ -230,8 +230,9 @@ export class Membership {
   }
 
   async #beat(): Promise<void> {
-    const { directory, me, now, onBeat } = this.#options;
+    const { directory, me, now, leaseMillis, onLate } = this.#options;
     const sentAt = now();
+    const before = this.#seenAt;
     const hosts = await directory.beat({ ...me, state: this.#state });
     const mine = hosts.find(({ host }) => host === me.host);
     this.#hosts = hosts;
@@ -240,7 +241,7 @@ export class Membership {
     this.#isLost = false;
     this.#forgetRefused();
     if (mine !== undefined && mine.boot !== me.boot) this.#replaced(mine);
-    else onBeat?.();
+    else if (Number.isFinite(before) && now() - before >= leaseMillis) onLate?.();
     if (!this.#isEnded) await this.#measureSkew();
   }
 

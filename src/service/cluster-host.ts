@@ -3,6 +3,7 @@ import { present } from '../assert.ts';
 import { ClusterError } from '../cluster/cluster-error.ts';
 import { ClusterPart } from '../cluster/cluster-part.ts';
 import type { ClusterSecret } from '../cluster/cluster-secret.ts';
+import { EngineCopies } from '../cluster/engine-copies.ts';
 import type { HostedDatabases } from '../cluster/hosted-databases.ts';
 import {
   type ImportGoal,
@@ -72,6 +73,7 @@ export class ClusterHost {
   readonly #dataDirectory: string;
   #part: ClusterPart | undefined;
   #keeper: LogKeeper | undefined;
+  readonly #copies: EngineCopies;
   #isReplaced = false;
   #tellReplaced: (message: string) => void = () => undefined;
 
@@ -87,6 +89,8 @@ export class ClusterHost {
     },
   ) {
     this.#dataDirectory = parts.dataDirectory;
+    const { log, joined } = parts;
+    this.#copies = new EngineCopies({ engine: joined.engine, report: log.report.bind(log) });
     this.#configuration = configuration;
     this.#choice = choice;
     this.#secret = parts.secret;
@@ -184,6 +188,7 @@ export class ClusterHost {
       }),
     );
     this.#part = part;
+    if (!this.#choice.allowsSingle) this.#copies.start();
     if (reads === 'lease') this.#log.report({ level: 'warn', message: leaseWarning });
     return part;
   }
@@ -276,6 +281,7 @@ export class ClusterHost {
   /** Says goodbye; the databases have been closed before. */
   async close(): Promise<void> {
     const part = this.#part;
+    this.#copies.close();
     this.#joined.keys?.stop();
     await this.#keeper?.close();
     await awake(() => (part === undefined ? this.#joined.close() : part.close()));
@@ -296,7 +302,7 @@ export function hostedDatabases(host: Host): HostedDatabases {
     stateOf: (database) => replication.stateOf(database),
     offsetsOf: (database) => offsetsOf(host, database),
     ownLog: (database, lines) => replication.ownLog(database, lines),
-    renewLease: (database) => replication.renewLease(database),
+    renewLead: (database) => replication.renewLead(database),
     hasJob: (id) => host.jobs.has(id),
     placed: () => replication.placed(),
     takeUp: (database) => replication.takeUp(database),

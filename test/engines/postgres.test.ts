@@ -198,12 +198,27 @@ describe.skipIf(withoutPostgres !== undefined)(
     });
 
     it('[replication 14.6] says how many copies an entry has', async () => {
-      expect((await (await open()).capabilities()).copies).toBe(2);
+      const one = await open();
+      expect((await one.capabilities()).copies).toBe(2);
       const external = await open(`${cluster.address}?replication=external`);
       expect((await external.capabilities()).copies).toBe('external');
       expect(
         ['', 'a', 'a, b', '2 (a, b)', 'ANY 1 (a, b)', 'FIRST 2 (a, b, c)'].map(standbyCount),
       ).toEqual([0, 1, 1, 2, 1, 2]);
+      // The session that is open sees a reload, too.
+      const { primary } = cluster;
+      const names = primary.run('show synchronous_standby_names');
+      const set = (to: string) => {
+        primary.run(`alter system set synchronous_standby_names = '${to}'`);
+        primary.run('select pg_reload_conf()');
+      };
+      set('');
+      try {
+        await expect.poll(async () => (await one.capabilities()).copies).toBe(1);
+      } finally {
+        set(names);
+      }
+      await expect.poll(async () => (await one.capabilities()).copies).toBe(2);
     });
 
     it('[replication 3.8, 7.1] a row that no host wrote concerns nobody', async () => {

@@ -172,8 +172,8 @@ export class PostgresEngine implements SharedLog {
   }
 
   capabilities(): Promise<EngineCapabilities> {
-    return this.#use(async ({ facts }) => {
-      const { history, settings, versionNumber } = facts;
+    return this.#use(async (session) => {
+      const { history, settings, versionNumber } = session.facts;
       if (versionNumber < versionNumberMin) {
         throw new EngineError('PostgreSQL must be of version 14 or later.');
       }
@@ -185,8 +185,7 @@ export class PostgresEngine implements SharedLog {
             'Turn it on.',
         );
       }
-      const standbys = standbyCount(settings.standbyNames);
-      const copies = this.#place.isExternal ? 'external' : 1 + standbys;
+      const copies = this.#place.isExternal ? 'external' : 1 + (await standbysOf(session));
       return { copies, entryBytesMax: limits.entryBytesMax, history };
     });
   }
@@ -216,4 +215,11 @@ export class PostgresEngine implements SharedLog {
 async function judged(session: Session, item: AppendItem): Promise<AppendResult> {
   const { rows } = await session.run<{ taken: boolean; before: boolean }>(judgeStatement(item));
   return rows[0]?.taken === true || rows[0]?.before !== true ? 'passed' : 'unknown';
+}
+
+/** How many standbys acknowledge a commit, as the server has it now: a reload can change that. */
+async function standbysOf(session: Session): Promise<number> {
+  const text = "select current_setting('synchronous_standby_names') as names";
+  const { rows } = await session.run<{ names: string }>({ name: 'standbys', text, values: [] });
+  return standbyCount(rows[0]?.names ?? '');
 }

@@ -12,7 +12,7 @@ export interface ServerFacts {
   readonly timeline: number;
   readonly history: string;
   readonly versionNumber: number;
-  readonly settings: Readonly<Record<'fsync' | 'fullPageWrites' | 'standbyNames', string>>;
+  readonly settings: Readonly<Record<'fsync' | 'fullPageWrites', string>>;
 }
 
 /** Rows of a statement, and whether it came with a notice of severity WARNING or above. */
@@ -174,7 +174,6 @@ interface FactsRow {
   readonly version: string;
   readonly fsync: string;
   readonly pages: string;
-  readonly standbys: string;
 }
 
 async function factsOf(client: Client): Promise<ServerFacts> {
@@ -184,8 +183,7 @@ async function factsOf(client: Client): Promise<ServerFacts> {
       case when pg_is_in_recovery() then null
         else substring(pg_walfile_name(pg_current_wal_lsn()) from 1 for 8) end as timeline,
       current_setting('server_version_num') as version, current_setting('fsync') as fsync,
-      current_setting('full_page_writes') as pages,
-      current_setting('synchronous_standby_names') as standbys`);
+      current_setting('full_page_writes') as pages`);
   const [row] = rows;
   if (row === undefined) throw new EngineError('PostgreSQL does not say what it is');
   const timeline = Number.parseInt(row.timeline ?? '0', 16);
@@ -195,7 +193,7 @@ async function factsOf(client: Client): Promise<ServerFacts> {
     timeline,
     history: historyText({ kind: 'postgres', identifier: row.identifier, timeline }),
     versionNumber: Number(row.version),
-    settings: { fsync: row.fsync, fullPageWrites: row.pages, standbyNames: row.standbys },
+    settings: { fsync: row.fsync, fullPageWrites: row.pages },
   };
 }
 

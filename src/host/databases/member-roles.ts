@@ -8,6 +8,8 @@ export class MemberRoles {
   readonly #now: () => number;
   readonly #cluster: Pick<HostCluster, 'onRole' | 'onGone'> | undefined;
   readonly #roles = new Map<DatabaseIdentity, SeenRole>();
+  /** In generations that are made beside those that count, if they come to count. */
+  readonly #beside = new Map<DatabaseIdentity, { role: DatabaseRole; generation: number }>();
 
   constructor(now: () => number, cluster: Pick<HostCluster, 'onRole' | 'onGone'> | undefined) {
     this.#now = now;
@@ -29,15 +31,33 @@ export class MemberRoles {
     return this.#roles.get(database)?.state(led);
   }
 
-  note(database: DatabaseIdentity, role: DatabaseRole, generation: number): void {
+  /** `counting`: the generation that counts, if this one is made beside it. */
+  note(
+    database: DatabaseIdentity,
+    role: DatabaseRole,
+    generation: number,
+    counting = generation,
+  ): void {
+    if (counting !== generation) {
+      this.#beside.set(database, { role, generation });
+      return;
+    }
     const seen = this.#roles.get(database) ?? new SeenRole(this.#now);
     seen.note(role, generation);
     this.#roles.set(database, seen);
     this.#cluster?.onRole(database, role);
   }
 
+  /** A generation that was made beside another one counts from now on. */
+  counts(database: DatabaseIdentity, generation: number): void {
+    const made = this.#beside.get(database);
+    this.#beside.delete(database);
+    if (made?.generation === generation) this.note(database, made.role, generation);
+  }
+
   /** This host has no copy any more. */
   drop(database: DatabaseIdentity): void {
+    this.#beside.delete(database);
     if (this.#roles.delete(database)) this.#cluster?.onGone?.(database);
   }
 }

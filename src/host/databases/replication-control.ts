@@ -131,9 +131,13 @@ export class ReplicationControl {
     this.#running.find(database)?.handle.copy.noteSettled(note);
   }
 
-  /** Has a database that is led here append something; see `ReadLease`. */
-  renewLease(database: DatabaseIdentity): void {
-    this.#running.find(database)?.handle.member.servingSeat?.renewLease?.();
+  /**
+   * Has a database that is led here append something: its reads need not ask the engine then (see
+   * `ReadLease`), and if another host leads, this one hears of it.
+   */
+  renewLead(database: DatabaseIdentity): void {
+    if (database === registryIdentity) this.#registry.renewLead();
+    this.#running.find(database)?.handle.member.servingSeat?.renewLead?.();
   }
 
   /** The service stops while the engine takes no commits: who waits for that is answered. */

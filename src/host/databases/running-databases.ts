@@ -350,6 +350,7 @@ export class RunningDatabases {
     log.append(lines);
     this.#byIdentity.set(identity, { owner, generation, handle, log });
     this.#inMaking.delete(identity);
+    this.roles.counts(identity, generation);
     // They may have changed since it was created.
     handle.renewEnv();
     this.#sleepers.forget(identity);
@@ -467,8 +468,9 @@ export class RunningDatabases {
 
   async #drop(identity: DatabaseIdentity, generation: number): Promise<void> {
     const { files } = this.#options;
-    if (this.#byIdentity.has(identity)) await files.removeGeneration(identity, generation);
-    else await files.removeDatabase(identity);
+    if (this.#byIdentity.has(identity)) return files.removeGeneration(identity, generation);
+    this.roles.drop(identity);
+    await files.removeDatabase(identity);
   }
 
   #supervise(supervision: Supervision): SupervisedDatabase {
@@ -525,7 +527,10 @@ export class RunningDatabases {
           ran: (runs) => ledger.ran(identity, runs),
         }),
         ...(cluster !== undefined && {
-          role: (role) => this.roles.note(identity, role, generation),
+          role: (role) => {
+            const counting = this.#byIdentity.get(identity)?.generation;
+            this.roles.note(identity, role, generation, counting);
+          },
           engine: cluster.engine,
           provesRead: cluster.provesRead?.bind(cluster, identity, generation),
           leaderLine: cluster.leaderLine,

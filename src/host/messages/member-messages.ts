@@ -76,7 +76,7 @@ export type MemberNews =
   | { readonly kind: 'handOver'; readonly to: Lead }
   | { readonly kind: 'settled'; readonly note: SettledNote }
   /** Of one that leads: somebody reads, and the lease for that ends. */
-  | { readonly kind: 'renewLease' }
+  | { readonly kind: 'renewLead' }
   /** Somebody wants to read its copy: the program is to be loaded. */
   | { readonly kind: 'prepareReads' };
 

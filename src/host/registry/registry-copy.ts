@@ -89,6 +89,10 @@ export class RegistryCopy {
     this.#seat?.wake();
   }
 
+  renewLead(): void {
+    this.#seat?.renewLead();
+  }
+
   async handOver(to: Lead): Promise<void> {
     if (this.#seat === undefined) throw notLeaderRefusal(undefined);
     await this.#seat.handOver(to);

@@ -170,6 +170,11 @@ export class Registry {
     this.#copy?.wake();
   }
 
+  /** Has it append something, if this host leads. */
+  renewLead(): void {
+    this.#copy?.renewLead();
+  }
+
   /** Gives it to another host; see `ReplicationControl`. */
   async handOver(to: Lead): Promise<void> {
     if (this.#copy === undefined) throw notLeaderRefusal(undefined);

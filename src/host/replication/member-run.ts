@@ -147,8 +147,8 @@ export class MemberRun {
       : (copy.rowsOf(tableName) ?? new Uint8Array(0));
   }
 
-  /** Appends something, so that reads need not ask the engine; see `ReadLease`. */
-  renewLease(): void {
+  /** Appends something; see `ReplicationControl`. */
+  renewLead(): void {
     this.#replicator?.announce();
   }
 

@@ -112,8 +112,8 @@ export class LocalSeat implements Seat {
     this.#member?.noteSettled(note);
   }
 
-  renewLease(): void {
-    this.#member?.renewLease();
+  renewLead(): void {
+    this.#member?.renewLead();
   }
 
   prepareReads(): void {

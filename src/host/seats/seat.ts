@@ -59,8 +59,8 @@ export interface Seat {
   wake?(): void;
   /** Of a member that follows: what the leader says of its commits. */
   noteSettled?(note: SettledNote): void;
-  /** Of a member that leads: has it append something, so that reads need not ask the engine. */
-  renewLease?(): void;
+  /** Of a member that leads: has it append something; see `ReplicationControl`. */
+  renewLead?(): void;
   /** Of a member that follows: has its copy made ready for reads; `readable` tells. */
   prepareReads?(): void;
   /** Gives the database to another host; rejects where that was not done. */

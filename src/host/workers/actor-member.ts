@@ -81,8 +81,8 @@ export class ActorMember {
       case 'settled':
         this.run.noteSettled(message.note);
         return;
-      case 'renewLease':
-        this.run.renewLease();
+      case 'renewLead':
+        this.run.renewLead();
         return;
       case 'prepareReads':
         this.run.prepareReads();

@@ -203,7 +203,7 @@ export class Actor {
       case 'look':
       case 'handOver':
       case 'settled':
-      case 'renewLease':
+      case 'renewLead':
       case 'prepareReads':
         this.#member?.take(message);
         return;

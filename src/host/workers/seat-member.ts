@@ -72,8 +72,8 @@ export class SeatMember {
     this.#options.send({ kind: 'settled', note });
   }
 
-  renewLease(): void {
-    this.#options.send({ kind: 'renewLease' });
+  renewLead(): void {
+    this.#options.send({ kind: 'renewLead' });
   }
 
   /** Has the copy made ready for reads. */

@@ -233,8 +233,8 @@ export class WorkerSeat implements Seat {
     this.#member?.noteSettled(note);
   }
 
-  renewLease(): void {
-    this.#member?.renewLease();
+  renewLead(): void {
+    this.#member?.renewLead();
   }
 
   prepareReads(): void {
