@@ -53,6 +53,9 @@ interface Post {
   readonly place: DeskPlace;
   /** Sent to it, and not answered, in order. */
   readonly sent: Set<AttachedRequest>;
+  /** Sent to it, too, and given up here; it has them, and counts them, until it answers. */
+  readonly forgotten: Set<AttachedRequest>;
+  /** Of both. */
   bytes: number;
   /** When another host has led for long enough that this one is not waited for any more. */
   until: number;
@@ -165,8 +168,11 @@ export class Attached implements Attachment {
         this.#pump();
       },
       answered: (request, answer) => {
-        if (this.#isOver || !this.#answered(post, request)) return;
-        this.#sink.answered(request, answer);
+        if (this.#isOver) return;
+        const isAwaited = post.sent.delete(request);
+        if (!isAwaited && !post.forgotten.delete(request)) return;
+        post.bytes -= bytesOf(request);
+        if (isAwaited) this.#sink.answered(request, answer);
         this.#pump();
       },
       ended: (end) => this.#ended(end),
@@ -176,14 +182,9 @@ export class Attached implements Attachment {
     const place = leader.admit({ ...client, stays: this.#stays, through }, sink);
     // Until the answer nobody knows whether it is connected.
     this.#stays ??= 'perhaps';
-    const post: Post = { leader, place, sent: new Set(), bytes: 0, until: 0 };
+    const sets = { sent: new Set<AttachedRequest>(), forgotten: new Set<AttachedRequest>() };
+    const post: Post = { leader, place, ...sets, bytes: 0, until: 0 };
     this.#post = post;
-  }
-
-  #answered(post: Post, request: AttachedRequest): boolean {
-    if (!post.sent.delete(request)) return false;
-    post.bytes -= bytesOf(request);
-    return true;
   }
 
   /** That leader is lost; what it has not done goes to the next one. */
@@ -195,11 +196,13 @@ export class Attached implements Attachment {
     else return;
     const now = this.#around.now();
     if (isPresent) this.#pauseFor(post.leader, now);
-    const again = new Set(undone);
+    // The client was told that nobody knows of what was forgotten.
+    const again = new Set(undone.filter((request) => !post.forgotten.has(request)));
     const unknown = [...post.sent].filter((request) => !again.has(request));
     post.sent.clear();
+    post.forgotten.clear();
     this.#enqueue(
-      undone.map((request) => ({ request, at: now })),
+      [...again].map((request) => ({ request, at: now })),
       'first',
     );
     for (const request of unknown) {
@@ -246,11 +249,15 @@ export class Attached implements Attachment {
     }
   }
 
-  /** What the leader had is unknown: the way there has been gone for too long. */
+  /**
+   * What the leader had is unknown: the way there has been gone for too long. If it comes back, the
+   * leader still has all of it.
+   */
   #forgetSent(): void {
-    const sent = this.#post?.sent ?? new Set();
-    for (const request of [...sent]) {
-      if (this.#post === undefined || !this.#answered(this.#post, request)) return;
+    const post = this.#post;
+    for (const request of [...(post?.sent ?? [])]) {
+      if (post === undefined || this.#post !== post || !post.sent.delete(request)) return;
+      post.forgotten.add(request);
       this.#sink.answered(request, { kind: 'unknown', body: lostElsewhere().body });
     }
   }
@@ -285,8 +292,9 @@ export class Attached implements Attachment {
     else this.#around.group.restless.add(this);
   }
 
-  #mayGo({ place, sent, bytes }: Post): boolean {
-    const hasRoom = sent.size < limits.attachedRequestsMax && bytes < limits.attachedBytesMax;
+  #mayGo({ place, sent, forgotten, bytes }: Post): boolean {
+    const count = sent.size + forgotten.size;
+    const hasRoom = count < limits.attachedRequestsMax && bytes < limits.attachedBytesMax;
     return hasRoom && !place.isFull && place.isReached;
   }
 

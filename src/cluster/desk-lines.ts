@@ -209,9 +209,10 @@ class DeskLine {
       this.#attach(number, frame);
     } else if (channel === undefined) return;
     else if (channel.place === undefined) {
-      // Its host never sends more.
-      if (channel.early.length > limits.attachedRequestsMax) throw new Error('too many requests');
-      channel.early.push(frame);
+      // A request more than it may have, and that it leaves.
+      if (channel.early.length > limits.attachedRequestsMax) {
+        this.#endOne(number, channel, tooManyEnd);
+      } else channel.early.push(frame);
     } else this.#go(number, channel, frame);
   }
 
@@ -234,8 +235,8 @@ class DeskLine {
       void channel.place?.close();
     } else if (frame.kind === 'request') {
       if (channel.unanswered >= limits.attachedRequestsMax) {
-        // Its host never sends more.
-        void this.disconnect();
+        // Hosts of this version never send more. The others on the line have no part in it.
+        this.#endOne(number, channel, tooManyEnd);
         return;
       }
       channel.unanswered += 1;
@@ -296,6 +297,8 @@ class DeskLine {
 }
 
 const slowEnd: AttachedEnd = { kind: 'live', reason: 'slow' };
+/** As a leader ends one of its own clients that has sent more than it may. */
+const tooManyEnd: AttachedEnd = { kind: 'closed', code: 1013, reason: 'too many requests' };
 
 /** Numbers of requests on their channels. */
 const numbers = new WeakMap<AttachedRequest, number>();

@@ -13,6 +13,7 @@ import { bootId } from '../shared-log/host-ids.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { connectionNumber } from '../values/connection-number.ts';
 import { callerIdentity, databaseIdentity } from '../values/identity-roles.ts';
+import type { AttachedLeader } from './attached.ts';
 import { Attachments } from './attachments.ts';
 import { ClientLine, type ClientLineOptions } from './client-line.ts';
 import { DeskLines } from './desk-lines.ts';
@@ -333,18 +334,146 @@ it('[replication 12.6] a line that ended for a fault is lost, not gone on with',
   expect(leader.open({ ...ask, isKnown: true }, () => undefined).header).toBe('lost');
 });
 
-it('[replication 12.6] bounds what comes of a client before it is taken', async () => {
-  leader.registry = new Promise(() => undefined);
+/** One host's end of a way to the leader, as a host of any version may use it. */
+function rawLine() {
+  const pieces: Buffer[] = [];
   const ask = { name: 3n, me: bootId(3n), isKnown: false, taken: 0 };
-  const { request } = leader.open(ask, () => undefined);
+  const { request } = leader.open(ask, (piece) => pieces.push(piece));
   const write = (frame: object) => request.write(encodeLineFrame(frame as LineFrame));
-  write({ kind: 'attach', channel: 1, client: arriving(1), registryOffset: 0 });
-  for (let number = 1; number <= limits.attachedRequestsMax + 1; number++) {
-    write({ kind: 'request', channel: 1, number, request: callOf('add') });
-  }
-  write({ kind: 'attach', channel: 2, client: arriving(2), registryOffset: 0 });
+  const ends = () => {
+    const frames = new LineFrames().take(Buffer.concat(pieces));
+    return frames.filter((frame) => frame?.kind === 'ended');
+  };
+  const attach = (channel: number) => {
+    write({ kind: 'attach', channel, client: arriving(channel), registryOffset: 0 });
+  };
+  const call = (channel: number, number: number) => {
+    write({ kind: 'request', channel, number, request: callOf('add') });
+  };
+  return { attach, call, ends };
+}
+
+const tooMany = { kind: 'closed', code: 1013, reason: 'too many requests' };
+
+it('[replication 12.6] bounds what comes of a client before it is taken', async () => {
+  let taken: () => void = () => undefined;
+  leader.registry = new Promise<void>((resolve) => {
+    taken = resolve;
+  });
+  const { attach, call, ends } = rawLine();
+  for (const channel of [1, 2]) attach(channel);
+  for (let number = 1; number <= limits.attachedRequestsMax + 1; number++) call(1, number);
+  call(2, 1);
   await until(() => leader.desk.clientCount === 2);
-  write({ kind: 'request', channel: 1, number: 1, request: callOf('add') });
-  await until(() => leader.desk.clientCount === 0);
-  expect(leader.open({ ...ask, isKnown: true }, () => undefined).header).toBe('lost');
+  call(1, limits.attachedRequestsMax + 2);
+  await until(() => ends().length > 0);
+  taken();
+  await until(() => leader.admitted[0]?.sent.length === 1);
+  expect(leader.admitted.map(({ client }) => client.connectionId)).toEqual([connectionNumber(2n)]);
+  expect([ends(), leader.desk.clientCount]).toMatchObject([[{ channel: 1, end: tooMany }], 1]);
+});
+
+it('[replication 12.6] ends who has more requests than a leader takes, and no other', async () => {
+  const { attach, call, ends } = rawLine();
+  for (const channel of [1, 2]) attach(channel);
+  for (let number = 1; number <= limits.attachedRequestsMax + 1; number++) call(1, number);
+  await until(() => ends().length > 0);
+  call(2, 1);
+  await until(() => leader.admitted[1]?.sent.length === 1);
+  expect(leader.admitted.map(({ hasLeft }) => hasLeft)).toEqual([true, false]);
+  expect([ends(), leader.desk.clientCount]).toMatchObject([[{ channel: 1, end: tooMany }], 1]);
+});
+
+it('[replication 12.6] calls that were given up still take places at the leader', async () => {
+  const ways: OpenedLine[] = [];
+  let isGone = false;
+  line.close();
+  ended = 0;
+  line = new ClientLine({
+    client: {
+      line: async (_, __, ask) => {
+        if (isGone) throw new Error('no way');
+        const way = await leader.line(ask);
+        ways.push(way);
+        return way;
+      },
+    },
+    ...{ me: bootId(1n), leader: { boot: bootId(2n), address: 'a.test:3001' } },
+    ...{ hasEnded: () => false, registryOffset: () => 0 },
+    onEnd: () => void ended++,
+  });
+  let now = 0;
+  const attachments = new Attachments({ now: () => now, me: 'b', leaderOf: () => line });
+  const [busy, other] = [new Tester(), new Tester()];
+  const attachment = attachments.attach(newcomer(1), busy.sink);
+  const otherAttachment = attachments.attach(newcomer(2), other.sink);
+  await until(() => busy.told.length > 0 && other.told.length > 0);
+  for (let at = 0; at < limits.attachedRequestsMax; at++) attachment.send(callOf('slow'));
+  const [{ sent, sink }] = leader.admitted as [Admitted];
+  await until(() => sent.length === limits.attachedRequestsMax);
+  // The way is gone for longer than anybody waits, and nobody else leads.
+  isGone = true;
+  for (const { stream } of ways) stream.close();
+  await until(() => !line.isOpen);
+  await until(() => {
+    now += limits.waitLeaderMillis;
+    return busy.told.length > limits.attachedRequestsMax;
+  });
+  expect(new Set(busy.told.slice(1))).toEqual(new Set(['unknown']));
+  isGone = false;
+  await until(() => line.isOpen);
+  attachment.send(callOf('next'));
+  await stays(other, otherAttachment, 1);
+  expect([sent.length, attachment.unanswered]).toEqual([limits.attachedRequestsMax, 1]);
+  // The leader's answer makes room, and is no second one to its client.
+  sink.answered(sent[0] as AttachedRequest, done);
+  await until(() => sent.length > limits.attachedRequestsMax);
+  expect(sent.at(-1)).toMatchObject({ reducer: 'next' });
+  for (const request of sent.slice(1, -1)) sink.answered(request, done);
+  sink.answered(sent.at(-1) as AttachedRequest, done);
+  await until(() => attachment.unanswered === 0);
+  expect(busy.told.slice(limits.attachedRequestsMax + 1)).toEqual(['committed']);
+  await stays(busy, attachment, 0);
+  for (const one of [attachment, otherAttachment]) one.close();
+});
+
+it('[replication 12.6] what was given up does not go to the next leader', async () => {
+  let now = 0;
+  let lose: DeskSink['lost'] = () => undefined;
+  let isReached = true;
+  const sent: AttachedRequest[] = [];
+  const first: AttachedLeader = {
+    hasEnded: false,
+    admit: (_, sink) => {
+      lose = sink.lost;
+      queueMicrotask(() => sink.connected(commitOffset(1)));
+      return {
+        send: (request) => void sent.push(request),
+        ...{ close: async () => undefined, isFull: false },
+        get isReached() {
+          return isReached;
+        },
+      };
+    },
+  };
+  let led: AttachedLeader = first;
+  const attachments = new Attachments({ now: () => now, me: 'b', leaderOf: () => led });
+  const tester = new Tester();
+  const attachment = attachments.attach(newcomer(1), tester.sink);
+  await until(() => tester.told.length > 0);
+  attachment.send(callOf('add'));
+  await until(() => sent.length === 1);
+  isReached = false;
+  attachment.send(callOf('later'));
+  await until(() => {
+    now += limits.waitLeaderMillis;
+    return tester.told.includes('unknown');
+  });
+  led = line;
+  lose(sent);
+  await until(() => leader.admitted.length > 0);
+  await stays(tester, attachment, 0);
+  expect(leader.admitted[0]?.sent).not.toContain(sent[0]);
+  expect(tester.told.filter((told) => told === 'unknown').length).toBe(1);
+  attachment.close();
 });
