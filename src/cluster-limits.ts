@@ -79,6 +79,9 @@ export const clusterLimits = {
   linkSocketsMax: 1_000,
   /** Requests whose bodies are streamed to other hosts at one time, of those. */
   linkStreamsMax: 250,
+  /** The share of both that requests of one database may take, and those of one caller. */
+  linkDatabaseShare: 0.5,
+  linkCallerShare: 0.25,
   linkFreeSocketsMax: 64,
   /** A host that has not answered for so long is asked before a request's body is sent to it. */
   linkQuietMillis: 50,
@@ -182,7 +185,10 @@ export const clusterLimits = {
   /** A read waits so long for a commit here, and for the program; then the leader answers it. */
   copyWaitMillisMax: 1_000,
   copyReadyMillisMax: 1_000,
-  /** Reads of one database that wait for a commit here at one time. */
+  /**
+   * Reads of one database that wait for a commit here at one time, or for the leader's answer
+   * because it did not come.
+   */
   copyWaitersMax: 1_000,
   /** How often a read begins again because the copy was replaced. */
   copyTriesMax: 2,

@@ -42,6 +42,8 @@ interface Followed {
   anchors: Anchor[];
   asking: Promise<boolean> | undefined;
   readonly waiting: Set<() => void>;
+  /** Reads that wait for a commit, or have waited in vain and are not answered yet. */
+  readers: number;
   /** When somebody wanted to know it last. */
   wantedAt: number;
 }
@@ -99,13 +101,30 @@ export class CopyLine implements CopyTimes {
     database: DatabaseIdentity,
     offset: number,
     millisMax: number,
+    answered?: Promise<unknown>,
   ): Promise<boolean> {
     const known = this.#wanted(database);
+    if (this.#has(database, offset)) return true;
+    if (known.readers >= limits.copyWaitersMax) throw tooManyRead();
+    known.readers += 1;
+    const isSettled = await this.#untilSettled(database, known, { offset, millisMax });
+    const leave = (): void => {
+      known.readers -= 1;
+    };
+    if (isSettled || answered === undefined) leave();
+    else void answered.then(leave, leave);
+    return isSettled;
+  }
+
+  async #untilSettled(
+    database: DatabaseIdentity,
+    known: Followed,
+    { offset, millisMax }: { readonly offset: number; readonly millisMax: number },
+  ): Promise<boolean> {
     const until = this.#options.now() + millisMax;
     for (let isFirst = true; !this.#has(database, offset); isFirst = false) {
       const left = until - this.#options.now();
       if (left <= 0) return false;
-      if (known.waiting.size >= limits.copyWaitersMax) throw tooManyRead();
       if (isFirst) this.#copies?.wake(database);
       if ((this.#follower(database)?.end.offset ?? 0) >= offset) void this.#ask(database, known);
       await changeWithin(known, Math.min(left, limits.copyAskPauseMillis));
@@ -140,7 +159,14 @@ export class CopyLine implements CopyTimes {
     let known = this.#followed.get(database);
     if (known === undefined) {
       const settled = this.#follower(database)?.settledOffset ?? 0;
-      known = { settled, anchors: [], asking: undefined, waiting: new Set(), wantedAt: now };
+      known = {
+        settled,
+        anchors: [],
+        asking: undefined,
+        waiting: new Set(),
+        readers: 0,
+        wantedAt: now,
+      };
       this.#followed.set(database, known);
       void this.#ask(database, known);
     }
@@ -153,7 +179,7 @@ export class CopyLine implements CopyTimes {
   #askAgain(): void {
     const now = this.#options.now();
     for (const [database, known] of this.#followed) {
-      const isWanted = known.waiting.size > 0 || now - known.wantedAt <= limits.copyWantedMillis;
+      const isWanted = known.readers > 0 || now - known.wantedAt <= limits.copyWantedMillis;
       const isHere = isWanted && this.#follower(database) !== undefined;
       if (isHere) void this.#ask(database, known);
       else this.#followed.delete(database);

@@ -1,16 +1,19 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request as ask } from 'node:https';
 import type { Duplex, Readable } from 'node:stream';
+import type { PlacesFull } from '../host/replication/leader-refusals.ts';
 import { limits } from '../limits.ts';
 import type { BootId } from '../shared-log/host-ids.ts';
 import { isLinkAddress } from '../shared-log/link-address.ts';
 import { bigintToHex } from '../values/hex.ts';
 import { ClusterError } from './cluster-error.ts';
+import { ForwardPlaces } from './forward-places.ts';
 import { type LeaderHint, leaderAddressHeader, termHeader } from './leader-hint.ts';
 import { encodeLineAsk, type LineAsk, lineHeader } from './line-name.ts';
 import { bootHeader, holdPath, linePath, ownPath, streamPath } from './link-server.ts';
 import type { LinkIdentity } from './link-tls.ts';
 import { encodeForwarded, type ForwardedHead, forwardHeader } from './settled-caller.ts';
+import { watchBody } from './slow-body.ts';
 
 /** A request as it goes on to another host. */
 export interface ForwardRequest {
@@ -20,6 +23,8 @@ export interface ForwardRequest {
   /** As the client sent them: names and values in turn. */
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array | Readable | undefined;
+  /** How long a body that is streamed may bring nothing. */
+  readonly bodyIdleMillisMax?: number | undefined;
   readonly head: ForwardedHead;
   /** Aborted when the client has left. */
   readonly signal: AbortSignal;
@@ -31,8 +36,10 @@ export type ForwardAnswer =
   | NotDone
   /** It was sent, and no answer came. */
   | { readonly kind: 'unknown' }
+  /** Nothing more of its body came for too long; the other host has ended the request. */
+  | { readonly kind: 'slowBody' }
   /** Nothing was done: as many requests are with other hosts as may be. */
-  | { readonly kind: 'overloaded' };
+  | { readonly kind: 'overloaded'; readonly full: PlacesFull };
 
 /** Every answer of a host that leads has it: what a module answers is never taken for a host's. */
 export const answeredHeader = 'reducerdb-host';
@@ -84,7 +91,7 @@ export class LinkClient {
   readonly #agent: Agent;
   /** For what hosts ask each other, so that it never waits behind requests of clients. */
   readonly #asking: Agent;
-  readonly #underWay = { requests: 0, streams: 0 };
+  readonly #places = new ForwardPlaces();
   /** When each address has answered last. */
   readonly #answeredAt = new Map<string, number>();
 
@@ -240,8 +247,9 @@ export class LinkClient {
   #send(address: string, request: ForwardRequest, first?: Buffer): Promise<UpgradeAnswer> {
     const { method, path, body, signal } = request;
     const isStreamed = body !== undefined && !(body instanceof Uint8Array);
-    const leave = this.#enter(isStreamed);
-    if (leave === undefined) return Promise.resolve({ kind: 'overloaded' });
+    const entered = this.#places.enter(request.head, isStreamed);
+    if (entered.kind === 'full') return Promise.resolve({ kind: 'overloaded', full: entered });
+    const { leave } = entered;
     const isAsked = isStreamed || (hasBytes(body) && first === undefined && this.#isQuiet(address));
     return new Promise((resolve) => {
       let isBegun = false;
@@ -276,6 +284,17 @@ export class LinkClient {
         if (isStreamed) {
           body.once('error', () => asked.destroy()).once('aborted', () => asked.destroy());
           body.pipe(asked);
+          const stop = watchBody(
+            body,
+            request.bodyIdleMillisMax ?? limits.bodyIdleMillisMax,
+            () => {
+              resolve({ kind: 'slowBody' });
+              body.unpipe(asked);
+              asked.destroy();
+            },
+          );
+          // The host that has answered ends what is left of it.
+          asked.once('response', stop).once('close', stop);
         } else asked.end(body);
       };
       // A host that has not asked for the body has not begun.
@@ -296,23 +315,6 @@ export class LinkClient {
   #isQuiet(address: string): boolean {
     const answeredAt = this.#answeredAt.get(address) ?? Number.NEGATIVE_INFINITY;
     return performance.now() - answeredAt > limits.linkQuietMillis;
-  }
-
-  /**
-   * Counts a request that goes to another host; `undefined`: as many are there as may be. Those
-   * whose body is streamed, and may come slowly, leave room for the others.
-   */
-  #enter(isStreamed: boolean): (() => void) | undefined {
-    const count = this.#underWay;
-    const streams = isStreamed ? 1 : 0;
-    const isFull = count.requests >= limits.linkSocketsMax;
-    if (isFull || count.streams + streams > limits.linkStreamsMax) return undefined;
-    count.requests += 1;
-    count.streams += streams;
-    return () => {
-      count.requests -= 1;
-      count.streams -= streams;
-    };
   }
 }
 

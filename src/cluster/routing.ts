@@ -1,3 +1,4 @@
+import type { PlacesFull } from '../host/replication/leader-refusals.ts';
 import { limits } from '../limits.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { LeaderHint } from './leader-hint.ts';
@@ -25,7 +26,8 @@ export type Routed<Answer = ForwardAnswer> =
   | Exclude<Answer, NotDone>
   | { readonly kind: 'here' }
   | { readonly kind: 'noLeader' }
-  | { readonly kind: 'overloaded' };
+  /** Nothing was done; `full` is absent where as many wait for a leader as may. */
+  | { readonly kind: 'overloaded'; readonly full?: PlacesFull };
 
 /** What became of a request, and the client address of the host that it went to last. */
 export type Led<Answer extends { readonly kind: string }> = Routed<Answer> & {

@@ -522,6 +522,8 @@ export interface RefusalBody {
     | 'jobs.tooMany'
     /** The same of one caller, or of one database. */
     | 'jobs.tooManyOfOne'
+    /** A host of the cluster passes on as many requests of the caller as it may. */
+    | 'requests.tooManyOfOne'
     /** As JSON, a value would be out of proportion to its bytes. */
     | 'value.tooLong';
   readonly message: string;

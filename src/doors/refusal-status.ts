@@ -6,6 +6,7 @@ import type { RefusalBody } from '../database/outcome.ts';
  * upgraded. A new code breaks the build here.
  */
 export function statusOf(code: RefusalBody['code']): number {
+  if (code === 'jobs.tooManyOfOne' || code === 'requests.tooManyOfOne') return 429;
   switch (code) {
     case 'name.invalid':
     case 'name.taken':
@@ -51,8 +52,6 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'history.other':
     case 'database.reset':
       return 409;
-    case 'jobs.tooManyOfOne':
-      return 429;
     case 'program.invalid':
     case 'init.failed':
     case 'database.broken':

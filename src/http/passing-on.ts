@@ -11,17 +11,19 @@ import { type GivenWish, wishOf } from '../doors/read-wish.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import { parseTarget } from '../host/registry/names.ts';
 import { registryIdentity } from '../host/registry/registry.ts';
+import type { CopyTimes } from '../host/replication/copy-times.ts';
 import { noEngine } from '../host/replication/engine-state.ts';
 import {
   lostElsewhere,
   noLeader,
-  tooManyWait,
+  noPlace,
   tooOldHere,
 } from '../host/replication/leader-refusals.ts';
 import { readCopy } from '../host/replication/read-copy.ts';
 import { limits } from '../limits.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { type Exchange, empty, type HeaderLine, type ReadCopy, type Reply } from './exchange.ts';
+import { tooSlow } from './read-body.ts';
 
 /** A request that may have to go to another host. */
 export interface PassableExchange extends Pick<Exchange, 'method' | 'caller' | 'abandoned'> {
@@ -37,6 +39,8 @@ export interface PassableExchange extends Pick<Exchange, 'method' | 'caller' | '
   offer: CopyOffer | undefined;
   /** The body: kept, if it is short or an endpoint has read it. */
   passedBody(): Promise<ForwardRequest['body']>;
+  /** How long it may bring nothing. */
+  readonly bodyIdleMillisMax: number;
   inHandUntil(done: Promise<unknown>): void;
 }
 
@@ -83,8 +87,27 @@ export class PassingOn {
 
   async serve(
     exchange: PassableExchange,
-    { target, wish, takesOffer }: Wanted,
+    wanted: Wanted,
     work: () => Promise<Reply> | Reply,
+  ): Promise<Reply> {
+    let answered = (): void => undefined;
+    const untilAnswered = new Promise<void>((resolve) => {
+      answered = resolve;
+    });
+    try {
+      return await this.#serve(exchange, wanted, {
+        work,
+        times: timesUntil(untilAnswered, this.#options.part.copies),
+      });
+    } finally {
+      answered();
+    }
+  }
+
+  async #serve(
+    exchange: PassableExchange,
+    { target, wish, takesOffer }: Wanted,
+    { work, times }: Work,
   ): Promise<Reply> {
     const { forwarded } = exchange;
     const database = target === undefined ? undefined : this.#find(target);
@@ -92,11 +115,11 @@ export class PassingOn {
     const { knowsRights } = this.#options.part;
     const mayRead = forwarded === undefined && this.#isElsewhere(database) && knowsRights;
     if (wish !== undefined && mayRead) {
-      const read = await this.#readHere(exchange, database, wish(), work);
+      const read = await this.#readHere(exchange, database, wish(), { work, times });
       if (read !== undefined) return this.#named(read);
     }
     if (takesOffer === true && mayRead) {
-      const reply = await this.#offerHere(exchange, database, work);
+      const reply = await this.#offerHere(exchange, database, { work, times });
       if (reply !== undefined) return this.#named(reply);
     }
     let next: Next | undefined =
@@ -126,7 +149,7 @@ export class PassingOn {
   async #offerHere(
     exchange: PassableExchange,
     database: DatabaseIdentity,
-    work: () => Promise<Reply> | Reply,
+    { work, times }: Work,
   ): Promise<Reply | undefined> {
     let state: 'open' | 'passed' | 'begun' = 'open';
     const passOn = (): boolean => {
@@ -134,7 +157,7 @@ export class PassingOn {
       return state === 'passed';
     };
     const { copy } = this.#options.database(database).handle;
-    exchange.offer = { database, copy, times: this.#options.part.copies, passOn };
+    exchange.offer = { database, copy, times, passOn };
     try {
       const reply = await work();
       if (state === 'open') state = 'begun';
@@ -149,10 +172,9 @@ export class PassingOn {
     exchange: PassableExchange,
     identity: DatabaseIdentity,
     given: GivenWish | undefined,
-    work: () => Promise<Reply> | Reply,
+    { work, times }: Work,
   ): Promise<Reply | undefined> {
     if (given === undefined) return undefined;
-    const { copies: times } = this.#options.part;
     const database = this.#options.database(identity);
     const { copy: handle } = database.handle;
     const readable = { database: identity, copy: handle, times };
@@ -253,6 +275,23 @@ export class PassingOn {
   }
 }
 
+/** What an endpoint does, and what it knows of copies. */
+interface Work {
+  readonly work: () => Promise<Reply> | Reply;
+  readonly times: CopyTimes;
+}
+
+/** A read whose commit does not come keeps its place until the request is answered. */
+function timesUntil(answered: Promise<unknown>, times: CopyTimes): CopyTimes {
+  return {
+    settledOffset: (database) => times.settledOffset(database),
+    untilSettled: (database, offset, millisMax) =>
+      times.untilSettled(database, offset, millisMax, answered),
+    ageMillis: (database, offset) => times.ageMillis(database, offset),
+    ask: (database) => times.ask(database),
+  };
+}
+
 /** The host that a request belongs to, by what it leads. */
 type Next = Pick<ForwardedHead, 'database' | 'isAsked'>;
 
@@ -260,12 +299,12 @@ type Next = Pick<ForwardedHead, 'database' | 'isAsked'>;
 const turnsMax = 4;
 
 async function requestOf(exchange: PassableExchange, next: Next): Promise<ForwardRequest> {
-  const { incoming, method, caller, client, forwarded } = exchange;
+  const { incoming, method, caller, client, forwarded, bodyIdleMillisMax } = exchange;
   const hops = forwarded?.hops ?? 0;
   const waitsMillis = forwarded?.waitsMillis ?? limits.waitLeaderMillis;
   return {
     ...{ method, path: incoming.url ?? '/', rawHeaders: incoming.rawHeaders },
-    body: await exchange.passedBody(),
+    ...{ body: await exchange.passedBody(), bodyIdleMillisMax },
     head: { ...next, caller, client, waitsMillis, hops },
     signal: exchange.abandoned,
   };
@@ -279,10 +318,10 @@ function answerOf(exchange: PassableExchange, led: Came): Reply | undefined {
     const { answer } = led;
     exchange.inHandUntil(new Promise((resolve) => answer.once('close', resolve)));
   }
-  return replyOf(led);
+  return replyOf(led, exchange);
 }
 
-function replyOf(led: Came): Reply | undefined {
+function replyOf(led: Came, { bodyIdleMillisMax }: PassableExchange): Reply | undefined {
   switch (led.kind) {
     case 'here':
       return undefined;
@@ -290,8 +329,10 @@ function replyOf(led: Came): Reply | undefined {
       return passedOn(led.answer, led.leader);
     case 'unknown':
       throw lostElsewhere();
+    case 'slowBody':
+      throw tooSlow(bodyIdleMillisMax);
     case 'overloaded':
-      throw tooManyWait();
+      throw noPlace(led.full);
   }
 }
 

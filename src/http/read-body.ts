@@ -142,7 +142,7 @@ export function tooLong(): HttpError {
   return new HttpError(text(413, words, { connection: 'close' }));
 }
 
-function tooSlow(millis: number): HttpError {
+export function tooSlow(millis: number): HttpError {
   const words = `Nothing more of the request body came for ${millis / 1000} s`;
   return new HttpError(text(408, words, { connection: 'close' }));
 }

@@ -474,7 +474,7 @@ class HonoExchange implements Exchange, PassableExchange {
 
   #readBody(bytesMax: number): Promise<Uint8Array> {
     const clients = this.#payers();
-    const bounds = { bytesMax, idleMillisMax: this.#options.bounds.bodyIdleMillisMax };
+    const bounds = { bytesMax, idleMillisMax: this.bodyIdleMillisMax };
     return readBody(this.#incoming, bounds, (count) => this.#load.takeBytes(count, clients));
   }
 
@@ -482,6 +482,10 @@ class HonoExchange implements Exchange, PassableExchange {
     this.#kept ??= await this.#readBody(bytesMax);
     if (this.#kept.length > bytesMax) throw tooLong();
     return this.#kept;
+  }
+
+  get bodyIdleMillisMax(): number {
+    return this.#options.bounds.bodyIdleMillisMax;
   }
 
   async passedBody(): Promise<ForwardRequest['body']> {
@@ -497,8 +501,7 @@ class HonoExchange implements Exchange, PassableExchange {
   bodyPieces(bytesMax: number): AsyncIterable<Uint8Array> {
     if (this.#kept !== undefined) return onePiece(this.#kept, bytesMax);
     this.isSpent = true;
-    const idleMillisMax = this.#options.bounds.bodyIdleMillisMax;
-    return readPieces(this.#incoming, { bytesMax, idleMillisMax });
+    return readPieces(this.#incoming, { bytesMax, idleMillisMax: this.bodyIdleMillisMax });
   }
 
   /**

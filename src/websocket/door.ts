@@ -23,7 +23,7 @@ import type { LiveConnection, LiveSink } from '../host/feeds/live-connection.ts'
 import type { Host } from '../host/host.ts';
 import { registryIdentity } from '../host/registry/registry.ts';
 import { noEngine } from '../host/replication/engine-state.ts';
-import { lostElsewhere, noLeader, tooManyWait } from '../host/replication/leader-refusals.ts';
+import { lostElsewhere, noLeader, noPlace } from '../host/replication/leader-refusals.ts';
 import { limits } from '../limits.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -293,11 +293,12 @@ export class WebSocketDoor implements Clients {
         // It has become the leader meanwhile.
         return await this.#answer(request, stream, head);
       case 'unknown':
+      case 'slowBody':
         return refuse(stream, refusedBy(lostElsewhere()));
       case 'noLeader':
         return refuse(stream, refusedBy(cluster.engine.isAway ? noEngine() : noLeader()));
       case 'overloaded':
-        return refuse(stream, refusedBy(tooManyWait()));
+        return refuse(stream, refusedBy(noPlace(led.full)));
       default:
         return unreachable(led);
     }

@@ -120,6 +120,25 @@ describe('a read at a host that follows', () => {
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([false]));
   });
 
+  it('[replication 10.2] counts among those that wait until the leader has answered it', async () => {
+    const { copies } = b.part;
+    let answered = (): void => undefined;
+    const untilAnswered = new Promise<void>((resolve) => {
+      answered = resolve;
+    });
+    const wait = () => copies.untilSettled(notes, 1_000_000, 20, untilAnswered);
+    const passed = await Promise.all(Array.from({ length: limits.copyWaitersMax }, wait));
+    expect(new Set(passed)).toEqual(new Set([false]));
+    await expect(wait()).rejects.toMatchObject({ body: { code: 'database.overloaded' } });
+    answered();
+    await untilAnswered;
+    expect(await wait()).toBe(false);
+    // A request gives its place back, whatever the leader says.
+    const { generation } = a.service.host.registered(identityToHex(notes));
+    const far = await sql(b, `?consistency=offset:${generation}.999999`);
+    expect([far.status, placeOf(far).leader]).toEqual([400, 'http://a.test']);
+  });
+
   it('[replication 10.3] with an offset of an earlier generation is refused', async () => {
     const body = new Uint8Array((await buildText(readsModule)).bytes);
     const put = `/v1/database/reset-me?host_type=Js`;

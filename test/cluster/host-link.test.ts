@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { connect } from 'node:tls';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import type { RequestCaller } from '../../src/auth/caller.ts';
 import { ClusterSecret } from '../../src/cluster/cluster-secret.ts';
 import { type ForwardRequest, LinkClient, UnsentError } from '../../src/cluster/link-client.ts';
@@ -451,16 +451,68 @@ it('[replication 8.1] a header alone makes no WebSocket of a request', async () 
 it('[replication 8.6] bodies that come slowly leave room for other requests', async () => {
   const { address } = await serve();
   const sender = linkClient();
-  const slow = () => sender.forward(address, asked({ body: new Readable({ read: () => {} }) }));
+  const slow = () => sender.forward(address, asked({ body: silent() }));
   const clients = Array.from({ length: limits.linkStreamsMax }, () => new AbortController());
-  const held = clients.map(({ signal }) => {
-    const body = new Readable({ read: () => {} });
-    return sender.forward(address, asked({ body, signal }));
+  const held = clients.map(({ signal }, at) => {
+    return sender.forward(address, asked({ body: silent(), signal, head: headOf(at % 9, at % 4) }));
   });
-  expect((await slow()).kind).toBe('overloaded');
+  expect(fullOf(await slow())).toEqual({ of: 'host', max: 250, isStreamed: true });
+  // All connections are made: what is asked now waits for none of them.
+  await Promise.all(held);
   expect(await textOf(await sender.forward(address, asked()))).toBe('200 here');
   await sender.ping(address);
   for (const left of clients) left.abort();
-  await Promise.all(held);
-  await vi.waitFor(async () => expect((await slow()).kind).not.toBe('overloaded'));
+  let kind = 'overloaded';
+  while (kind === 'overloaded') {
+    await new Promise((resolve) => setImmediate(resolve));
+    ({ kind } = await slow());
+  }
+  expect(kind).toBe('answered');
 });
+
+it('[replication 8.6] a body that brings nothing more is ended', async () => {
+  let end: () => void = () => undefined;
+  const isEnded = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const { address } = await serve({
+    onRequest: (request) => void request.on('error', end).once('close', end).resume(),
+  });
+  const body = silent();
+  body.push(Buffer.alloc(300_000));
+  const answer = await linkClient().forward(address, asked({ body, bodyIdleMillisMax: 200 }));
+  expect(answer.kind).toBe('slowBody');
+  await isEnded;
+  expect(body.destroyed).toBe(false);
+});
+
+it('[replication 8.6] a body that its host takes slowly is not ended', async () => {
+  const size = 8 * 1024 * 1024;
+  const { address } = await serve({
+    onRequest: async (request, response) => {
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      response.end(String((await buffer(request)).length));
+    },
+  });
+  const body = Readable.from([Buffer.alloc(size)], { objectMode: false });
+  const request = asked({ body, bodyIdleMillisMax: 200 });
+  expect(await textOf(await linkClient().forward(address, request))).toBe(`200 ${size}`);
+});
+
+/** A body of which nothing comes. */
+function silent(): Readable {
+  return new Readable({ read: () => {} });
+}
+
+/** Of one of many callers, for one of many databases. */
+function headOf(who: number, where: number): ForwardedHead {
+  const identity = callerIdentity(BigInt(1_000 + who));
+  const database = databaseIdentity(BigInt(1_000 + where));
+  return { ...head, database, caller: { ...caller, identity } };
+}
+
+function fullOf(answer: Awaited<ReturnType<LinkClient['forward']>>) {
+  if (answer.kind !== 'overloaded') throw new Error(answer.kind);
+  const { of, max, isStreamed } = answer.full;
+  return { of, max, isStreamed };
+}

@@ -238,6 +238,7 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'restore.conflict': true,
   'jobs.tooMany': true,
   'jobs.tooManyOfOne': true,
+  'requests.tooManyOfOne': true,
   'value.tooLong': true,
 };
 

@@ -6,9 +6,15 @@ export interface CopyTimes {
   settledOffset(database: DatabaseIdentity): number;
   /**
    * True when commits up to `offset` are acknowledged, and here; false if that takes longer.
-   * Rejects with `database.overloaded` if too many wait.
+   * Rejects with `database.overloaded` if too many wait. Who has waited in vain counts until
+   * `answered`, if that is given.
    */
-  untilSettled(database: DatabaseIdentity, offset: number, millisMax: number): Promise<boolean>;
+  untilSettled(
+    database: DatabaseIdentity,
+    offset: number,
+    millisMax: number,
+    answered?: Promise<unknown>,
+  ): Promise<boolean>;
   /**
    * Bound of the age of the rows as of `offset`: all that was acknowledged before that is in them.
    * `undefined`: it was never known.

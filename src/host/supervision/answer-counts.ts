@@ -271,6 +271,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'restore.conflict': 'refused',
   'jobs.tooMany': 'failed',
   'jobs.tooManyOfOne': 'refused',
+  'requests.tooManyOfOne': 'refused',
   'schedule.unknown': 'refused',
   'static.missing': 'refused',
   'token.limited': 'refused',
