@@ -100,6 +100,38 @@ it.each(['thread', 'process'] as const)(
   },
 );
 
+/** Nobody did anything wrong: an error would end the subscription for good. */
+it.each(['thread', 'process'] as const)(
+  '[replication 10.6, 11.8] a subscription that is ended for a take-over is asked for again (%s)',
+  async (everywhere) => {
+    const services = new ClusterServices();
+    onTestFinished(() => services.close());
+    const budget = { callMillisMax: 600_000 };
+    const given = { placement: 'worker', isolation: { everywhere }, budget } as const;
+    const [a, b] = [await services.start('a', given), await services.start('b', given)];
+    const ada = await newCaller(a);
+    const body = new Uint8Array((await buildText(readsModule)).bytes);
+    await ask(a, 'PUT', '/v1/database/hostile?host_type=Js', { as: ada, body });
+    const identity = identityOf(a, 'hostile');
+    await follows(b, a, identity);
+    await readsCopy(b, identity);
+    const at = { url: b.url, database: identityToHex(identity), as: ada };
+    const held = await RecordingSocket.open(at);
+    const other = await RecordingSocket.open(at);
+    expect([held.isRelayed, other.isRelayed]).toEqual([false, false]);
+    held.send({ kind: 'subscribe', requestId: 7, querySetId: 7, queries: ['SELECT * FROM spin'] });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await kill(a, identity);
+    expect((await held.closed)[0]).toBe(1012);
+    expect(held.messages.map(({ kind }) => kind)).toEqual(['initialConnection']);
+    expect((await other.closed)[0]).toBe(1012);
+    await until(() => roleAt(b, identity) === 'leader');
+    const again = await RecordingSocket.open(at);
+    expect((await again.subscribe(['SELECT * FROM note'])).kind).toBe('subscribeApplied');
+    again.close();
+  },
+);
+
 it('[replication 10.6, 11.8] a watched view that never ends holds no copy', async () => {
   const services = new ClusterServices();
   onTestFinished(() => services.close());

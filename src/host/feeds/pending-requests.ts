@@ -227,6 +227,12 @@ export class PendingRequests {
     return this.#byTicket.get(ticket);
   }
 
+  /** The request that an actor ended with, if it is answered because of that. */
+  endedWith(end: SeatEnd): Pending | undefined {
+    const found = end.running === undefined ? undefined : this.find(end.running);
+    return found === undefined || isAskedAgain(found, end) ? undefined : found;
+  }
+
   /** Some rows of a subscription take a long time to read; its outcome comes later. */
   reading(ticket: Ticket, queries: readonly number[]): void {
     const pending = this.find(ticket);
@@ -330,7 +336,8 @@ export class PendingRequests {
     const isUndone = end.cause === 'full' && end.isUndone === true;
     if (isUndone && !isOnce(request)) return settleUndone(pending, end);
     if (pending.kind === 'feed') {
-      if (ticket === end.running) settleRunning(pending, end);
+      if (isAskedAgain(pending, end)) pending.feed.leftUndone(pending.asked);
+      else if (ticket === end.running) settleRunning(pending, end);
       else if (isUndoneIn(end, pending)) pending.feed.leftUndone(pending.asked);
       return pending.feed.hasBegun || pending.feed.hasEnded ? 'settled' : 'kept';
     }
@@ -382,6 +389,16 @@ export class PendingRequests {
     pending.reject(suspectRefusal());
     return 'lost';
   }
+}
+
+/**
+ * True of what an actor was reading for a connection when it was ended so that its host can take
+ * over: an error would end a subscription for good, which another actor answers. The connection
+ * ends with its actor, and its client asks again.
+ */
+function isAskedAgain(pending: Pending, { running, isForTakeOver }: SeatEnd): boolean {
+  if (isForTakeOver !== true || pending.ticket !== running) return false;
+  return pending.kind === 'feed' && pending.asked.kind !== 'oneOff';
 }
 
 /** True if nothing of a request remains after its actor, and nothing of it was done outside. */

@@ -184,6 +184,8 @@ export interface StampedLine {
 export interface Kill {
   readonly cause: 'budget' | 'silent' | 'bug' | 'closed';
   readonly message: string;
+  /** True: a read held it while its host may have to take over; the read itself is not at fault. */
+  readonly isForTakeOver?: boolean | undefined;
 }
 
 /** Ends an actor that has not ended by itself when its service stops. */
@@ -203,6 +205,8 @@ export interface SeatEnd {
   readonly body?: RefusalBody;
   /** True: nothing remains of what was not handed over, whatever `reached` says. */
   readonly isUndone?: boolean | undefined;
+  /** See `Kill`. */
+  readonly isForTakeOver?: boolean | undefined;
   /** The term that was given to another host, after everything that had begun was finished. */
   readonly handed?: Handed | undefined;
   /** Ticket of the request that the actor was running, if any. */

@@ -123,8 +123,12 @@ export class CopyHandle {
     assert(reply.kind === 'queried', 'a query is answered by its outcome');
     const { outcome } = reply;
     const isEndless = outcome.kind === 'failed' && outcome.error.code === 'sql.overBudget';
-    if (isEndless) this.#restsUntil = performance.now() + limits.copyRestMillis;
+    if (isEndless) this.#rest();
     return outcome;
+  }
+
+  #rest(): void {
+    this.#restsUntil = performance.now() + limits.copyRestMillis;
   }
 
   async tables(caller: Caller): Promise<readonly TableFigures[]> {
@@ -187,8 +191,11 @@ export class CopyHandle {
    * An actor has ended; `durable`: its last acknowledged commit. Where another host leads,
    * connections wait for the copy, within bounds.
    */
-  ended({ cause }: Pick<SeatEnd, 'cause'>, isWanted: boolean, durable: CommitOffset): void {
+  ended(end: Pick<SeatEnd, 'cause' | 'isForTakeOver'>, isWanted: boolean, durable: CommitOffset) {
+    const { cause, isForTakeOver } = end;
     const { feeds } = this.#options;
+    // Its clients come again, and their reads may hold the next actor, too.
+    if (isForTakeOver === true) this.#rest();
     const epoch = this.#epoch;
     this.#epoch = undefined;
     clearInterval(this.#patience);

@@ -578,7 +578,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   /** Settles what an actor that ended before its time has left. */
   #ended(end: SeatEnd, isWanted: boolean): void {
-    const request = end.running === undefined ? undefined : this.#pending.find(end.running);
+    const request = this.#pending.endedWith(end);
     const line = authorLine(end, request?.request);
     if (line) this.#options.lines([{ micros: this.#options.clock.nowMicros(), line }]);
     const code = isWanted ? undefined : this.#vitals.failed(end.cause, request);

@@ -15,8 +15,9 @@ export interface StuckReadOptions {
 
 /**
  * Ends an actor that follows, and whose thread a read holds while the database has lost its leader:
- * it would not see that in time, and take over late. The next actor does; the read is answered as
- * one that ran too long. A read that pauses, or ends, is never seen twice in the same step.
+ * it would not see that in time, and take over late. The next actor does. A statement is answered
+ * as one that ran too long; a subscription ends with its connection, and its client asks again. A
+ * read that pauses, or ends, is never seen twice in the same step.
  */
 export class StuckRead {
   readonly #options: StuckReadOptions;

@@ -155,7 +155,7 @@ export class WorkerSeat implements Seat {
         isReading: () => this.#isFollowing && (this.#outstanding > 0 || this.#copyClients > 0),
         runs: () => options.watchdog.wake(),
         isLeaderless: () => member.isLeaderless,
-        end: () => this.kill({ cause: 'budget', message: stuckReadText }),
+        end: () => this.kill({ cause: 'budget', message: stuckReadText, isForTakeOver: true }),
       });
     void this.#start(start);
   }
@@ -265,8 +265,8 @@ export class WorkerSeat implements Seat {
     });
   }
 
-  kill({ cause, message }: Kill): void {
-    this.#end ??= { cause, message, ...this.#underWay() };
+  kill(kill: Kill): void {
+    this.#end ??= { ...kill, ...this.#underWay() };
     if (this.#worker === undefined) this.#ended(undefined);
     else this.#worker.terminate();
   }
@@ -524,8 +524,8 @@ export class WorkerSeat implements Seat {
 const stuckReadText =
   'The read held the copy while the database had lost its leader, and was stopped. Try again.';
 
-/** An end, with the scheduled run that the board shows. */
-type EndWithMark = PlainEnd & Pick<SeatEnd, 'scheduled'>;
+/** An end, with the scheduled run that the board shows, and what its gateway alone knows. */
+type EndWithMark = PlainEnd & Pick<SeatEnd, 'scheduled' | 'isForTakeOver'>;
 
 /** What promises another reply is not final: a caller waits for that one. */
 function isAnswer({ reply }: TurnResult): boolean {
