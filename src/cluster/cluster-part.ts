@@ -178,6 +178,7 @@ export class ClusterPart {
       lastLeadOf: (database) => this.#roles.lastLeadOf(database),
       isGone: (database, leader) => this.#around(database, leader).isGone,
       others: () => this.#others(),
+      mayLive: () => this.#membership.hosts.filter((host) => this.#mayLive(host)),
       hintOf: (database) => this.hintOf(database),
     });
     this.#routing = new Routing({
@@ -411,7 +412,7 @@ export class ClusterPart {
 
   /**
    * True if requests for a database go to other hosts: its last term is another one's, or this
-   * host's copy is broken, or not open yet.
+   * host's copy is broken, or not open yet, and another host may live.
    */
   isLedElsewhere(database: DatabaseIdentity): boolean {
     return this.#places.isElsewhere(database);
@@ -585,6 +586,13 @@ export class ClusterPart {
   #others(): readonly SeenHost[] {
     const others = this.#membership.living.filter(({ host }) => host !== this.#me.host);
     return others.slice(0, limits.clusterHostsMax);
+  }
+
+  /** Without the engine, and after a pause of this host, no other one seems to live. */
+  #mayLive({ host, boot, state, ageMillis }: SeenHost): boolean {
+    if (host === this.#me.host || state === 'gone' || this.#membership.hasEnded(boot)) return false;
+    if (!this.#membership.isEngineReached) return true;
+    return Math.min(ageMillis, this.#watch.silentMillis(boot)) < limits.copyLostMillis;
   }
 }
 

@@ -13,6 +13,8 @@ export interface LeaderPlacesOptions {
   readonly isGone: (database: DatabaseIdentity, leader: Lead) => boolean;
   /** The other hosts that live as far as this one knows. */
   readonly others: () => readonly SeenHost[];
+  /** Those, and the ones that it has not heard of for a while: one of them may lead. */
+  readonly mayLive: () => readonly SeenHost[];
   /** Who shall have a database, and who leads it, by what the placer has seen. */
   readonly hintOf: (database: DatabaseIdentity) => Pick<PlaceHint, 'leader' | 'wishes'> | undefined;
 }
@@ -56,11 +58,14 @@ export class LeaderPlaces {
     return kind === 'leader' || kind === 'follower';
   }
 
-  /** True if requests for a database go to other hosts. */
+  /**
+   * True if requests for a database go to other hosts, or wait until one of them is known to lead:
+   * a host that has not heard of the others for a while need not be alone.
+   */
   isElsewhere(database: DatabaseIdentity): boolean {
     const role = this.#options.roleOf(database);
     if (role?.kind === 'follower') return role.isLedElsewhere;
-    return role?.kind !== 'leader' && this.#options.others().length > 0;
+    return role?.kind !== 'leader' && this.#options.mayLive().length > 0;
   }
 
   #guess(database: DatabaseIdentity): LeaderPlace {

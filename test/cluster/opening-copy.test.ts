@@ -96,6 +96,39 @@ async function openSocket(at: ClusterService, where: string): Promise<void> {
   await closed;
 }
 
+it('[replication 8.9, 8.5] a request at a host that opens its copy, and hears of nobody, waits for a leader', async () => {
+  const a = await services.start('a');
+  const ada = await newCaller(a);
+  const body = await program('porter');
+  await ask(a, 'PUT', '/v1/database/porter?host_type=Js', { as: ada, body });
+  const porter = identityOf(a, 'porter');
+  const where = `/v1/database/${identityToHex(porter)}`;
+  const headers = { 'content-type': 'application/json' };
+  const checkIn = (at: ClusterService, name: string) =>
+    ask(at, 'POST', `${where}/call/check_in`, { as: ada, body: JSON.stringify([name]), headers });
+  const held = new HeldReads(porter);
+  const b = await services.start('b', {}, held.around);
+  try {
+    await until(() => b.part.membership.living.length > 1);
+    services.engine.cut('b');
+    await until(() => b.part.membership.living.length === 0);
+    expect(roleAt(b, porter)).toBe('opening');
+    // Nothing was done, whether it is the engine that is missed or the leader.
+    const refused = await checkIn(b, 'alone');
+    expect([refused.status, refused.text]).toEqual([503, expect.not.stringContaining('opening')]);
+    const waiting = checkIn(b, 'waiting');
+    services.engine.heal('b');
+    const passed = await waiting;
+    expect([passed.status, passed.headers.get('reducerdb-leader')]).toEqual([200, 'http://a.test']);
+    expect(roleAt(b, porter)).toBe('opening');
+  } finally {
+    services.engine.heal('b');
+    held.letGo();
+  }
+  const read = await ask(a, 'POST', `${where}/sql`, { as: ada, body: 'SELECT name FROM guest' });
+  expect(JSON.parse(read.text)[0].rows.flat()).toEqual(['waiting']);
+});
+
 it('[replication 8.9, 8.5] a host that opens alone keeps requests until its copy is open', async () => {
   const a = await services.start('a');
   const ada = await newCaller(a);
