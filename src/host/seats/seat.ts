@@ -116,6 +116,8 @@ export type SeatMode =
 export interface SeatEvents {
   /** Reports how many bytes of the log were read in all, while it opens. */
   hasRead(bytes: number): void;
+  /** Of a member: reports how many bytes of the shared log came in all, while it opens. */
+  hasFetched?(bytes: number): void;
   /** Reports whether its program is being linked, while it opens. */
   links(isLinking: boolean): void;
   /** The actor serves. All commits up to `offset` are durable. */

@@ -425,6 +425,7 @@ export class DatabaseLife {
     const owner = this.#owner;
     const events = untilEnded({
       hasRead: (bytes) => this.#opening?.hasRead(bytes),
+      hasFetched: (bytes) => this.#opening?.hasFetched(bytes),
       links: (isLinking) => this.#opening?.links(isLinking),
       opened: (opening) => this.#opened(opening, mode),
       followed: (turn) => owner.followed(turn),

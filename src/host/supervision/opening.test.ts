@@ -169,6 +169,29 @@ describe('a database that opens', () => {
     ]);
   });
 
+  it('says what it has read of a shared log, of which nobody knows how long it is', () => {
+    const reports = [0, 100 * mebibyte].map((bytes) => {
+      const slow = new Slow('closed', bytes);
+      slow.database.open();
+      slow.clock.advance(6_000);
+      slow.seats[0]?.hasRead(bytes);
+      slow.clock.advance(6_000);
+      slow.seats[0]?.hasFetched?.(3 * mebibyte);
+      return slow.reports;
+    });
+    expect(reports).toEqual([
+      [
+        'is opening: nothing of its log read after 6.0 s',
+        'is opening: 3 MiB of its shared log read after 12.0 s',
+      ],
+      [
+        'is opening: 100 MiB of log to read',
+        'is opening: 100 MiB of 100 MiB of its log read after 6.0 s',
+        'is opening: 100 MiB of 100 MiB of its log and 3 MiB of its shared log read after 12.0 s',
+      ],
+    ]);
+  });
+
   it('says so in the log and to callers when its program is prepared, until it ends', async () => {
     const slow = new Slow('closed');
     const asked = slow.ask();

@@ -37,6 +37,7 @@ export class Opening {
   readonly #reporter: NodeJS.Timeout;
   #reportedMillis: number;
   #readBytes = 0;
+  #fetchedBytes = 0;
   #isLinking = false;
   #waiting = 0;
 
@@ -58,6 +59,12 @@ export class Opening {
   /** Notes how much of the log was read in all, at most its size: parts can be read twice. */
   hasRead(bytes: number): void {
     this.#readBytes = Math.min(this.bytes, bytes);
+    this.#reportNow();
+  }
+
+  /** Notes how much of a shared log came in all; how much there is, nobody knows. */
+  hasFetched(bytes: number): void {
+    this.#fetchedBytes = bytes;
     this.#reportNow();
   }
 
@@ -126,8 +133,11 @@ export class Opening {
   #progressText(): string {
     const passed = seconds(this.#millis);
     if (this.#isLinking) return `its program is being prepared, after ${passed}`;
-    const read = `${bytesText(this.#readBytes)} of ${bytesText(this.bytes)} of its log`;
-    return `${read} read after ${passed}`;
+    const parts: string[] = [];
+    const total = bytesText(this.bytes);
+    if (this.bytes > 0) parts.push(`${bytesText(this.#readBytes)} of ${total} of its log`);
+    if (this.#fetchedBytes > 0) parts.push(`${bytesText(this.#fetchedBytes)} of its shared log`);
+    return `${parts.join(' and ') || 'nothing of its log'} read after ${passed}`;
   }
 
   #refusal(): Refusal {

@@ -12,6 +12,7 @@ export function untilEnded({
   ended,
   role,
   readable,
+  hasFetched,
   ...others
 }: SeatEvents & Pick<LifeOwner, 'followed'>): SeatEvents {
   let isPast = false;
@@ -36,6 +37,7 @@ export function untilEnded({
     }),
     durable: guard(others.durable),
     memory: guard(others.memory),
+    ...(hasFetched !== undefined && { hasFetched: guard(hasFetched) }),
     ...(role !== undefined && { role: guard(role) }),
     ...(readable !== undefined && { readable: guard(readable) }),
     ended: guard((end) => {

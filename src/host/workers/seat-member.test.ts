@@ -15,6 +15,7 @@ const clock = {
 /** The gateway's side of one actor, on an engine in memory. */
 function memberSeat(readRestarts: () => boolean = () => true) {
   const sent: MemberNews[] = [];
+  const fetched: number[] = [];
   const engine = new MemoryEngine({ clock });
   const member = new SeatMember({
     place: {
@@ -34,10 +35,11 @@ function memberSeat(readRestarts: () => boolean = () => true) {
     send: (message) => sent.push(message),
     role: () => undefined,
     readable: () => undefined,
+    fetched: (bytes) => fetched.push(bytes),
   });
   const replies = (): MemberReply[] =>
     sent.flatMap((message) => (message.kind === 'memberReply' ? [message.reply] : []));
-  return { member, replies, sent };
+  return { member, replies, sent, fetched };
 }
 
 describe('what an actor asks of its cluster', () => {
@@ -81,6 +83,18 @@ describe('what an actor asks of its cluster', () => {
     await expect.poll(replies).toHaveLength(3);
     const looks = sent.filter(({ kind }) => kind === 'look');
     expect(looks).toMatchObject([{ news: { readRestarts: true }, isDue: false }]);
+    member.end(false);
+  });
+
+  it('[replication 6.1] is counted: how much of the shared log it was given', async () => {
+    const { member, replies, fetched } = memberSeat();
+    const ask = { kind: 'create', bytes: Uint8Array.of(1, 2, 3) } as const;
+    member.receive({ kind: 'member', id: 1, ask });
+    await expect.poll(replies).toMatchObject([{ kind: 'create', result: 'created' }]);
+    const read = { kind: 'read', from: 0, bytesMax: limits.entryBytesMax, countMax: 1 } as const;
+    for (const id of [2, 3]) member.receive({ kind: 'member', id, ask: read });
+    await expect.poll(replies).toHaveLength(3);
+    expect(fetched).toEqual([3, 6]);
     member.end(false);
   });
 

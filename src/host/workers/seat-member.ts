@@ -20,6 +20,8 @@ export interface SeatMemberOptions {
   readonly send: (message: MemberNews) => void;
   readonly role: (role: DatabaseRole) => void;
   readonly readable: (reading: CopyReading) => void;
+  /** Receives how many bytes of the shared log the actor was given in all. */
+  readonly fetched: (bytes: number) => void;
 }
 
 /** The cluster for an actor on a worker: asks the engine for it, and tells it what is seen. */
@@ -29,6 +31,7 @@ export class SeatMember {
   readonly #waits = new Map<number, AbortController>();
   /** What the actor has asked and waits for. */
   #underWay = 0;
+  #fetchedBytes = 0;
   #leader: Lead | undefined;
   #toldReadRestarts = true;
   /** True while the actor makes a database that must be new, and that nobody knows of yet. */
@@ -192,11 +195,12 @@ export class SeatMember {
         const [result = 'unknown'] = await sharedLog.append([{ log, seq, bytes, after }]);
         return { kind: 'append', result };
       }
-      case 'read':
-        return {
-          kind: 'read',
-          answer: await sharedLog.read(log, ask.from, ask.bytesMax, ask.countMax),
-        };
+      case 'read': {
+        const answer = await sharedLog.read(log, ask.from, ask.bytesMax, ask.countMax);
+        for (const { bytes } of answer.entries) this.#fetchedBytes += bytes.length;
+        this.#options.fetched(this.#fetchedBytes);
+        return { kind: 'read', answer };
+      }
       case 'wait':
         await this.#wait(id, ask.from);
         return { kind: 'wait' };

@@ -142,6 +142,7 @@ export class WorkerSeat implements Seat {
         place,
         send: (message) => this.#send(message),
         role: (role) => this.#noteRole(role),
+        fetched: (bytes) => events.hasFetched?.(bytes),
         readable: (reading) => {
           if (reading === undefined || reading === 'leads') this.#copyClients = 0;
           events.readable?.(reading);
