@@ -21,6 +21,7 @@ const pair = product(['a', u32], ['text', string], ['more', optionType(u32)]);
 const units = Array.from({ length: 500 }, (_, at) => [`unit${at}`, unitType] as const);
 const wide = product(['x', { kind: 'bool' }], ...units);
 const wideValue: Value = [true, ...units.map(() => [])];
+const longBytes = Uint8Array.from({ length: 300_001 }, (_, at) => at % 256);
 const many = <Item>(item: Item): Item[] => Array.from({ length: 50_000 }, () => item);
 
 it.each<[string, AlgebraicType, Value]>([
@@ -30,6 +31,8 @@ it.each<[string, AlgebraicType, Value]>([
   ['lists of lists', list(list(u32)), many([1, 2, 3])],
   ['what is nested and large', product(['x', product(['y', list(u32)])]), [[many(1)]]],
   ['elements without bytes', list(unitType), many([])],
+  ['a long text', product(['id', u32], ['text', string]), [1, 'a "quoted" 1é€🙂\n'.repeat(40_000)]],
+  ['many bytes', product(['bytes', list({ kind: 'u8' })], ['id', u32]), [longBytes, 2]],
   ['elements of a byte and a thousand characters', list(wide), many(wideValue).slice(0, 1_000)],
 ])('[values 4] prints %s in steps', (_, type, value) => {
   const bytes = encodeValue(type, value);

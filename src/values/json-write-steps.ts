@@ -1,6 +1,7 @@
 /** Encoded values to JSON in steps, for values of megabytes that other work must not wait for. */
 import { limits } from '../limits.ts';
-import { type BinaryReader, tooDeep, unknownTag } from './binary-reader.ts';
+import { type BinaryReader, DecodeError, tooDeep, unknownTag } from './binary-reader.ts';
+import { toHex } from './hex.ts';
 import { keyText, type VariantForm, variantForms } from './json-printer.ts';
 import { type JsonShape, JsonTooLongError, jsonCharactersMax, printerOf } from './json-write.ts';
 import { fixedSizeOf } from './layout.ts';
@@ -14,6 +15,7 @@ import {
   type Typespace,
 } from './type.ts';
 import { resolveType } from './typespace.ts';
+import { readUtf8 } from './utf8.ts';
 
 /** Size that is printed in well under a millisecond. */
 const stepBytes = 16 * 1024;
@@ -21,7 +23,7 @@ const stepPieces = 4_096;
 /** Characters that are printed in a few milliseconds, whatever they have in bytes. */
 const stepCharacters = 64 * 1024;
 
-/** `encodedToJson` in steps of less than a millisecond, except single strings and byte arrays. */
+/** `encodedToJson` in steps of less than a millisecond. */
 export function* encodedToJsonSteps(
   type: AlgebraicType,
   reader: BinaryReader,
@@ -101,6 +103,16 @@ class SteppedPrinter {
           yield* this.#printArray(resolved.element, depth);
           return;
         }
+        if (this.#isLong()) {
+          yield* this.#printLong(hexOf);
+          return;
+        }
+        break;
+      case 'string':
+        if (this.#isLong()) {
+          yield* this.#printLong(escapedText);
+          return;
+        }
     }
     this.#printWhole(resolved, depth);
     yield* this.#step();
@@ -153,6 +165,29 @@ class SteppedPrinter {
     this.#put(']');
   }
 
+  /** Whether the string or the byte array that follows takes more than a step. */
+  #isLong(): boolean {
+    const { remaining, dataView, offset } = this.#reader;
+    return remaining > stepBytes && dataView.getUint32(offset, true) > stepBytes;
+  }
+
+  /** Prints a string or a byte array in parts, which end between two characters. */
+  *#printLong(print: (bytes: Uint8Array, start: number, end: number) => string): Steps {
+    const byteCount = this.#reader.u32();
+    let start = this.#reader.claim(byteCount, '[u8]');
+    this.#bytesLeft = this.#reader.remaining;
+    const end = start + byteCount;
+    const { source } = this.#reader;
+    this.#put('"');
+    while (start < end) {
+      const next = characterStart(source, Math.min(start + stepBytes, end), end);
+      this.#put(print(source, start, next));
+      start = next;
+      yield;
+    }
+    this.#put('"');
+  }
+
   #printWhole(type: AlgebraicType, depth: number): void {
     this.#put(printerOf(this.#shape, type, this.#typespace)(this.#reader, depth));
   }
@@ -164,4 +199,24 @@ class SteppedPrinter {
     this.#bytesLeft = remaining;
     yield;
   }
+}
+
+/** The start of the character of UTF-8 that has a byte at `at`; `end` at the end. */
+function characterStart(bytes: Uint8Array, at: number, end: number): number {
+  for (let start = at; start > at - utf8WidthMax; start -= 1) {
+    if (start === end || ((bytes[start] as number) & 0xc0) !== 0x80) return start;
+  }
+  return at;
+}
+
+const utf8WidthMax = 4;
+
+function hexOf(bytes: Uint8Array, start: number, end: number): string {
+  return toHex(bytes.subarray(start, end));
+}
+
+function escapedText(bytes: Uint8Array, start: number, end: number): string {
+  const text = readUtf8(bytes, start, end);
+  if (text === undefined) throw new DecodeError('invalid utf8');
+  return JSON.stringify(text).slice(1, -1);
 }

@@ -17,6 +17,7 @@ export {
   encodedToShortJson,
   type JsonShape,
   JsonTooLongError,
+  jsonCharactersMax,
   valueToJson,
 } from './json-write.ts';
 export { encodedToJsonPieces, encodedToJsonSteps } from './json-write-steps.ts';

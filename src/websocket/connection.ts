@@ -14,8 +14,9 @@ import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { JsonTooLongError } from '../values/json.ts';
 import type { Backlog } from './backlog.ts';
 import { Intake } from './intake.ts';
+import { LateMessage } from './late-message.ts';
 import type { MessageCodec } from './message-codec.ts';
-import type { SendQueue } from './send-queue.ts';
+import type { LateGrown, QueuedMessage, SendQueue } from './send-queue.ts';
 import { SendRate } from './send-rate.ts';
 import { closeReason, type Socket, type SocketEvents } from './socket.ts';
 import type { SocketLimits } from './socket-limits.ts';
@@ -271,9 +272,8 @@ export class Connection implements LiveSink, SocketEvents {
     let at = 0;
     for (const message of messages) {
       owner.traffic.messagesOut += message.messageCount;
-      owner.traffic.bytesOut += message.byteCount;
-      this.#rate.sent(message.byteCount);
-      if (queue.push(message, offsets?.[at++])) continue;
+      const counted = this.#counting(message);
+      if (queue.push(message, offsets?.[at++], counted)) continue;
       this.giveUp();
       return;
     }
@@ -281,6 +281,28 @@ export class Connection implements LiveSink, SocketEvents {
     this.#intake.settle();
     this.#regulate();
     owner.hasMessages(this);
+  }
+
+  /** Counts the bytes of a message; those of one that is being written when it is whole. */
+  #counting(message: QueuedMessage): LateGrown | undefined {
+    if (message instanceof LateMessage && message.whole === undefined) {
+      return (fault) => this.#grown(message, fault);
+    }
+    this.#parts.owner.traffic.bytesOut += message.byteCount;
+    this.#rate.sent(message.byteCount);
+    return undefined;
+  }
+
+  /** A queued message that is being written has grown, or is whole and on its way. */
+  #grown(message: LateMessage, fault: unknown): void {
+    const { queue, owner } = this.#parts;
+    if (fault !== undefined) {
+      this.#refuse(fault);
+      return;
+    }
+    if (message.whole !== undefined) this.#counting(message);
+    if (!queue.fits) this.giveUp();
+    else if (owner.backlog.isOver) owner.relieve();
   }
 
   /** Ends the connection if one more request would be too many. */
@@ -341,7 +363,7 @@ export class Connection implements LiveSink, SocketEvents {
     queue.flush();
     const deadlineMillis = performance.now() + limits.closeMillis;
     this.#state = { kind: 'closing', deadlineMillis };
-    // Messages still being compressed must not follow the close frame.
+    // Messages still being written or compressed must not follow the close frame.
     queue.abandon();
     this.#intake.abandon();
     if (this.#isPaused) socket.resume();

@@ -2,7 +2,7 @@ import type { CommitOffset } from '../database/outcome.ts';
 import type { LiveEvent, LiveRequest } from '../host/feeds/live-connection.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
-import type { EncodedMessage } from './encoded-message.ts';
+import type { QueuedMessage } from './send-queue.ts';
 
 /** A request, or a promise of one that is being parsed in slices; later ones must wait for it. */
 export type DecodedRequest = LiveRequest | Promise<LiveRequest>;
@@ -27,8 +27,8 @@ export interface MessageCodec {
 }
 
 /** What the events of one delivery come to. */
-export interface Encoded {
-  readonly messages: readonly EncodedMessage[];
+export interface Encoded<Message extends QueuedMessage = QueuedMessage> {
+  readonly messages: readonly Message[];
   /** Where the client is when it has each of them; absent: its version does not tell. */
   readonly offsets?: readonly number[];
   readonly requests: readonly DecodedRequest[];

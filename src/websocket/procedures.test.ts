@@ -6,7 +6,7 @@ import {
   lookUpDefinition,
   returned,
 } from '../../test/support/procedure-handle.ts';
-import { present } from '../assert.ts';
+import { assert, present } from '../assert.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import type { ProcedureOutcome } from '../database/outcome.ts';
 import { procedureErrorText } from '../doors/call-error-text.ts';
@@ -18,8 +18,9 @@ import { packClientMessages, serverMessagesIn } from '../protocol/v3.ts';
 import { connectionNumber } from '../values/connection-number.ts';
 import { encodeValue } from '../values/encode.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
-import type { EncodedMessage } from './encoded-message.ts';
+import { EncodedMessage } from './encoded-message.ts';
 import type { MessageCodec } from './message-codec.ts';
+import type { QueuedMessage } from './send-queue.ts';
 import { v1Codec } from './v1.ts';
 import { V2 } from './v2.ts';
 
@@ -36,10 +37,11 @@ interface Speech {
   /** What it sends. */
   asks(): { bytes: Uint8Array; isBinary: boolean };
   /** The only answer, as the fields that all versions have. */
-  hears(message: EncodedMessage): object;
+  hears(message: QueuedMessage): object;
 }
 
-function bodyOf(message: EncodedMessage, opcode: 'binary' | 'text'): Uint8Array {
+function bodyOf(message: QueuedMessage, opcode: 'binary' | 'text'): Uint8Array {
+  assert(message instanceof EncodedMessage, 'answers of procedures are written at once');
   const bytes = Buffer.concat(message.frame(opcode));
   // The header of a frame is of 2 or 4 bytes; binary messages follow a byte for the compression.
   const start = (bytes.at(1) ?? 0) < 126 ? 2 : 4;
@@ -148,7 +150,7 @@ describe('a procedure in the text of v1', () => {
     const [request] = [...codec.decode(text, false)];
     return (await present(request, 'a request')) as LiveProcedure;
   };
-  const heard = (message: EncodedMessage) => JSON.parse(bodyOf(message, 'text').toString());
+  const heard = (message: QueuedMessage) => JSON.parse(bodyOf(message, 'text').toString());
 
   it('[websocket 8] takes its arguments as JSON, and gives its value as JSON', async () => {
     const codec = open();

@@ -34,7 +34,7 @@ export class ResumableV3 implements MessageCodec {
     }
   }
 
-  encode(events: readonly LiveEvent[], position?: CommitOffset): Encoded {
+  encode(events: readonly LiveEvent[], position?: CommitOffset): Encoded<EncodedMessage> {
     const messages: EncodedMessage[] = [];
     const offsets: number[] = [];
     this.#encode(events, messages, offsets);

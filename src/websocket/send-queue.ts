@@ -1,7 +1,9 @@
+import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { Backlog } from './backlog.ts';
 import { EncodedMessage, type Packing } from './encoded-message.ts';
 import { LastJoin } from './last-join.ts';
+import { LateMessage, type LateReader } from './late-message.ts';
 import type { Socket } from './socket.ts';
 
 export interface SendQueueOptions extends Packing {
@@ -15,18 +17,24 @@ export interface SendQueueOptions extends Packing {
   readonly backlog: Backlog;
 }
 
-/** Frames that are ready or still being compressed. */
+/** A message, or one that is still being written. */
+export type QueuedMessage = EncodedMessage | LateMessage;
+
+/** Frames that are ready, being written or being compressed. */
 interface Slot {
   chunks: readonly Uint8Array[] | undefined;
   readonly messageCount: number;
-  /** Size before compression. */
-  readonly byteCount: number;
+  /** Size before compression; of what is being written, what is held for it. */
+  byteCount: number;
 }
+
+/** Called when a message that is being written has grown, or cannot be written. */
+export type LateGrown = (fault: unknown) => void;
 
 /**
  * Queues messages for one socket. Messages pushed together are sent in one write and, in a packing
  * version, in as few frames as possible. They are sent in the order of `push`, even when some of
- * them are compressed asynchronously.
+ * them are written in slices or compressed asynchronously.
  *
  * Bounded: `push` returns false when the queue exceeds its limits, and the owner drops the socket.
  */
@@ -36,8 +44,12 @@ export class SendQueue {
   #messages: EncodedMessage[] = [];
   /** Of each of them, in a version that tells it. */
   #offsets: number[] = [];
-  /** In order; the first one is still being compressed. */
+  /** In order; the first one is not ready. */
   #slots: Slot[] = [];
+  /** Frames in slots since the last flush. */
+  #frameCount = 0;
+  /** Ends the waiting for messages that are being written. */
+  readonly #late = new Map<LateMessage, LateReader>();
   #messageCount = 0;
   #byteCount = 0;
   /** The time of each write that the system has not accepted yet. */
@@ -64,33 +76,34 @@ export class SendQueue {
     return Math.max(0, nowMillis - oldest);
   }
 
-  /** Queues a message for the next `flush`. Returns false if the queue exceeds its limits. */
-  push(message: EncodedMessage, offset = 0): boolean {
-    if (this.#isAbandoned) return true;
-    this.#messages.push(message);
-    if (this.#options.tellsOffset === true) this.#offsets.push(offset);
-    this.#messageCount += message.messageCount;
-    this.#byteCount += message.byteCount;
-    const { messagesMax, bytesMax, backlog } = this.#options;
-    backlog.add(message.byteCount);
+  /** Whether the queue is within its limits. */
+  get fits(): boolean {
+    const { messagesMax, bytesMax } = this.#options;
     return this.#messageCount <= messagesMax && this.#byteCount <= bytesMax;
+  }
+
+  /**
+   * Queues a message for the next `flush`. Returns false if the queue exceeds its limits. What is
+   * still being written grows: each time `grown` is called, with the fault that ends it, if any.
+   */
+  push(message: QueuedMessage, offset = 0, grown?: LateGrown): boolean {
+    if (this.#isAbandoned) return true;
+    this.#messageCount += message.messageCount;
+    this.#count(message.byteCount);
+    if (message instanceof LateMessage) this.#pushLate(message, grown);
+    else this.#messages.push(message);
+    if (this.#options.tellsOffset === true) this.#offsets.push(offset);
+    return this.fits;
   }
 
   /** Writes all pushed messages. Returns the number of frames. */
   flush(nowMillis = performance.now()): number {
-    const messages = this.#messages;
-    if (messages.length === 0) return 0;
-    this.#messages = [];
-    const groups = this.#options.packs ? grouped(messages) : messages.map((one) => [one]);
-    const offsets = this.#offsets;
-    if (offsets.length > 0) this.#offsets = [];
-    let end = 0;
-    for (const group of groups) {
-      end += group.length;
-      this.#slots.push(this.#slotOf(group, offsets[end - 1]));
-    }
+    this.#fillSlots();
+    const count = this.#frameCount;
+    if (count === 0) return 0;
+    this.#frameCount = 0;
     this.#writeReady(nowMillis);
-    return groups.length;
+    return count;
   }
 
   /** Drops the queue after the socket has gone. */
@@ -102,6 +115,59 @@ export class SendQueue {
     this.#offsets = [];
     this.#slots = [];
     this.#writtenAt.length = 0;
+    for (const [message, reader] of this.#late) message.leave(reader);
+    this.#late.clear();
+  }
+
+  #count(byteCount: number): void {
+    this.#byteCount += byteCount;
+    this.#options.backlog.add(byteCount);
+  }
+
+  /** Moves pushed messages into slots, in order. */
+  #fillSlots(): void {
+    const messages = this.#messages;
+    if (messages.length === 0) return;
+    this.#messages = [];
+    const groups = this.#options.packs ? grouped(messages) : messages.map((one) => [one]);
+    const offsets = this.#offsets;
+    if (offsets.length > 0) this.#offsets = [];
+    let end = 0;
+    for (const group of groups) {
+      end += group.length;
+      this.#slots.push(this.#slotOf(group, offsets[end - 1]));
+    }
+    this.#frameCount += groups.length;
+  }
+
+  /** Takes the place of a message that is being written. */
+  #pushLate(message: LateMessage, grown: LateGrown | undefined): void {
+    const { opcode, compression, packs, tellsOffset } = this.#options;
+    const isAlone = compression === 'none' && !packs && tellsOffset !== true;
+    assert(isAlone, 'only text is written in slices, which is neither packed nor compressed');
+    this.#fillSlots();
+    const { messageCount, byteCount, whole } = message;
+    const slot: Slot = { chunks: whole?.frame(opcode), messageCount, byteCount };
+    this.#slots.push(slot);
+    this.#frameCount += 1;
+    if (whole !== undefined) return;
+    const reader: LateReader = {
+      grown: () => {
+        if (this.#isAbandoned) return;
+        const { byteCount, whole, fault } = message;
+        this.#count(byteCount - slot.byteCount);
+        slot.byteCount = byteCount;
+        if (whole !== undefined) {
+          message.leave(reader);
+          this.#late.delete(message);
+          slot.chunks = whole.frame(opcode);
+          this.#writeReady();
+        }
+        grown?.(fault);
+      },
+    };
+    this.#late.set(message, reader);
+    message.await(reader);
   }
 
   #slotOf(group: readonly EncodedMessage[], offset: number | undefined): Slot {

@@ -10,21 +10,19 @@ import {
   type QueryUpdate,
   type ServerMessage,
 } from '../protocol/v1/server-message.ts';
-import {
-  queryUpdateText,
-  type RowToJson,
-  serverMessageToText,
-  type UpdateText,
-} from '../protocol/v1/text.ts';
+import { laterRows, queryUpdateText, serverMessageToText } from '../protocol/v1/text.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { fullTablesOf, fullViewsOf } from '../schema/flatten.ts';
 import { systemTables } from '../schema/system-tables.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodedToJson, JsonTooLongError, parseJson } from '../values/json.ts';
-import type { NamedType, ProductType, Typespace } from '../values/type.ts';
+import type { NamedType, Typespace } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
-import type { EncodedMessage } from './encoded-message.ts';
+import { EncodedMessage } from './encoded-message.ts';
+import { LateMessage } from './late-message.ts';
+import type { QueuedMessage } from './send-queue.ts';
 import { queryUpdate } from './v1-rows.ts';
+import { MessageRows, type RowType, type RowTypeOf, type WrittenRows } from './v1-texts.ts';
 
 /** A call as its sender wrote it: arguments in binary, in JSON, or both. */
 export interface GivenArguments {
@@ -44,13 +42,13 @@ export interface V1Format<Rows, Given> {
   readonly nothingGiven: Given;
   /** The value of a procedure; `undefined`: too long for a message. */
   returned(procedure: string, value: Uint8Array): Given | undefined;
-  write(message: ServerMessage<Rows | QueryUpdate, Given>): Uint8Array;
+  write(message: ServerMessage<Rows | QueryUpdate, Given>): QueuedMessage;
   /** Messages sent to more than one connection. */
-  readonly shared: WeakMap<UpdatedEvent, EncodedMessage>;
+  readonly shared: WeakMap<UpdatedEvent, QueuedMessage>;
 }
 
 export type BinaryFormat = V1Format<EncodedRows, Uint8Array>;
-export type TextFormat = V1Format<UpdateText, string>;
+export type TextFormat = V1Format<WrittenRows, string>;
 
 const noBytes = new Uint8Array(0);
 const binaryRows = new WeakMap<LiveUpdate, readonly EncodedRows[]>();
@@ -66,29 +64,37 @@ export const binaryFormat: BinaryFormat = {
   given: ({ bytes }) => bytes ?? noBytes,
   nothingGiven: noBytes,
   returned: (_, value) => value,
-  write: encodeServerMessage,
+  write: (message) => new EncodedMessage(encodeServerMessage(message)),
   shared: new WeakMap(),
 };
 
-const textRows = new WeakMap<LiveUpdate, readonly UpdateText[]>();
-const sharedTexts = new WeakMap<UpdatedEvent, EncodedMessage>();
+const textRows = new WeakMap<LiveUpdate, readonly WrittenRows[]>();
+const sharedTexts = new WeakMap<UpdatedEvent, QueuedMessage>();
 
 /** Creates the text format; `describe` returns the current program, whose row types it needs. */
 export function textFormat(describe: () => DatabaseDescription | undefined): TextFormat {
-  const rowToJson = rowToJsonOf(describe);
+  const typeOf = rowTypeOf(describe);
   return {
     rowsOf(update) {
-      return cached(textRows, update, () =>
-        update.changes.map((changes) => {
-          const text = queryUpdateText(update.table, queryUpdate(changes), rowToJson);
-          return { kind: 'text', text };
-        }),
-      );
+      const known = textRows.get(update);
+      if (known?.every(({ late }) => late.every(({ isUsable }) => isUsable)) === true) return known;
+      const written = update.changes.map((changes): WrittenRows => {
+        const rows = new MessageRows(typeOf);
+        const text = queryUpdateText(update.table, queryUpdate(changes), rows);
+        return { kind: 'text', text, late: rows.late };
+      });
+      textRows.set(update, written);
+      return written;
     },
     given: (args) => args.json ?? argumentsText(args, describe()),
     nothingGiven: '',
     returned: (procedure, value) => valueText(procedure, value, describe()),
-    write: (message) => Buffer.from(serverMessageToText(message, rowToJson)),
+    write(message) {
+      const rows = new MessageRows(typeOf);
+      const text = serverMessageToText(message, rows);
+      if (rows.late.length === 0) return new EncodedMessage(Buffer.from(text));
+      return new LateMessage(text.split(laterRows), rows.late);
+    },
     shared: sharedTexts,
   };
 }
@@ -135,20 +141,12 @@ function valueText(
   }
 }
 
-function rowToJsonOf(describe: () => DatabaseDescription | undefined): RowToJson {
-  return (table, row) => {
+function rowTypeOf(describe: () => DatabaseDescription | undefined): RowTypeOf {
+  return (table) => {
+    if (table.startsWith('{')) return writtenType(table);
     const description = describe();
-    const ofTable = description === undefined ? undefined : rowTypesOf(description).get(table);
-    const known = table.startsWith('{') ? writtenType(table) : ofTable;
-    // An update of the program removed the table while its rows were queued.
-    if (known === undefined) return '[]';
-    return encodedToJson(known.type, new BinaryReader(row), 'positional', known.typespace);
+    return description === undefined ? undefined : rowTypesOf(description).get(table);
   };
-}
-
-interface RowType {
-  readonly type: ProductType;
-  readonly typespace: Typespace;
 }
 
 /** Returns the type of rows that belong to no table; it is encoded in their name. */

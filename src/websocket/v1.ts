@@ -19,7 +19,7 @@ import { type ClientMessage, decodeClientMessage } from '../protocol/v1/client-m
 import { clientMessageFromText, clientMessageSteps, utf8Text } from '../protocol/v1/client-text.ts';
 import type { QueryUpdate, ServerMessage, TableUpdate } from '../protocol/v1/server-message.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
-import { EncodedMessage } from './encoded-message.ts';
+import { LateMessage } from './late-message.ts';
 import {
   type DecodedRequest,
   type Encoded,
@@ -275,7 +275,8 @@ class V1<Rows, Given> implements MessageCodec {
     if (updates.size === 0) return noMessages;
     // With one set, all connections that get the event are sent the same message.
     const known = sets.length === 1 ? this.#format.shared.get(event) : undefined;
-    if (known !== undefined) return { messages: [known], requests: [] };
+    const isUsable = !(known instanceof LateMessage) || known.isUsable;
+    if (known !== undefined && isUsable) return { messages: [known], requests: [] };
     const tables = tablesOfUpdates(updates, this.#format.rowsOf);
     const encoded = this.#message({ kind: 'transactionUpdateLight', requestId, tables });
     for (const message of encoded.messages) this.#format.shared.set(event, message);
@@ -409,7 +410,7 @@ class V1<Rows, Given> implements MessageCodec {
   }
 
   #message(message: ServerMessage<Rows | QueryUpdate, Given>): Encoded {
-    return { messages: [new EncodedMessage(this.#format.write(message))], requests: [] };
+    return { messages: [this.#format.write(message)], requests: [] };
   }
 
   #messageIdOf(request: LiveRequest): Uint8Array {

@@ -48,7 +48,7 @@ export class V2 implements MessageCodec {
     for (const message of clientMessagesIn(bytes)) yield requestOf(message);
   }
 
-  encode(events: readonly LiveEvent[]): Encoded {
+  encode(events: readonly LiveEvent[]): Encoded<EncodedMessage> {
     const messages: EncodedMessage[] = [];
     for (let at = 0; at < events.length; ) {
       const doneEnd = this.#version === 'v3' ? endOfDone(events, at) : at;

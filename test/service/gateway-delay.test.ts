@@ -45,3 +45,31 @@ it('[http 16] the gateway that writes rows of many characters is at most 50 ms l
   console.info('rows', figures);
   expect(late).toBeLessThan(bound);
 }, 120_000);
+
+it.each([
+  { count: 4, characters: 1_000_000 },
+  { count: 150, characters: 30_000 },
+])(
+  '[websocket 9] the gateway that writes $count rows of $characters characters to text clients is at most 50 ms late',
+  async ({ count, characters }) => {
+    await doors.note(count, characters);
+    const { late, bound, figures } = await leastDelay(() =>
+      doors.delayDuring(async () => {
+        const clients = await doors.watchNotes(2);
+        for (let round = 0; round < 2; round += 1) {
+          await doors.note(count, characters);
+          for (const client of clients) {
+            const { bytes, isBinary } = await client.frame();
+            expect(isBinary).toBe(false);
+            expect(bytes.length).toBeGreaterThan(2 * count * characters);
+            client.frames.fill({ bytes: Buffer.alloc(0), isBinary });
+          }
+        }
+        for (const client of clients) client.socket.terminate();
+      }),
+    );
+    console.info('updates as text', figures);
+    expect(late).toBeLessThan(bound);
+  },
+  240_000,
+);

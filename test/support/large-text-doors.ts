@@ -43,6 +43,27 @@ export class LargeTextDoors {
     if (status !== 200) throw new Error(`inserting: ${status}`);
   }
 
+  /** Inserts rows with so many characters each, in place of those that are there, in one commit. */
+  async note(count: number, characters: number): Promise<void> {
+    const where = '/v1/database/shop/call/note_all';
+    const { status } = await this.#ask('POST', where, { body: `[${count},${characters}]` });
+    if (status !== 200) throw new Error(`inserting: ${status}`);
+  }
+
+  /** Connects clients of version 1 in text, which watch those rows. */
+  watchNotes(count: number): Promise<SocketClient[]> {
+    const watch = async (): Promise<SocketClient> => {
+      const protocols = ['v1.json.spacetimedb'];
+      const client = await SocketClient.open(this.#service.url, 'shop', { protocols });
+      await client.frame();
+      const query_strings = ['SELECT * FROM note'];
+      client.send(JSON.stringify({ Subscribe: { query_strings, request_id: 1 } }));
+      await client.frame();
+      return client;
+    };
+    return Promise.all(Array.from({ length: count }, watch));
+  }
+
   /** Asks for some of those rows, and returns the length of the answer. */
   async lengthOfRows(where: string): Promise<number> {
     const body = `SELECT * FROM long WHERE ${where}`;
@@ -105,7 +126,8 @@ const moduleSource = `
     { public: true },
     { id: t.u32().primaryKey(), nothings: t.array(nothing), numbers: t.array(t.u32()) },
   );
-  const db = schema({ item: table({ public: true }, { id: t.u32() }), long });
+  const note = table({ public: true }, { id: t.u32().primaryKey(), text: t.string() });
+  const db = schema({ item: table({ public: true }, { id: t.u32() }), long, note });
   export default db;
   export const lengthen = db.reducer(
     { id: t.u32(), nothings: t.u32(), numbers: t.u32() },
@@ -115,6 +137,14 @@ const moduleSource = `
         nothings: new Array(nothings).fill({}),
         numbers: new Array(numbers).fill(7),
       });
+    },
+  );
+  export const note_all = db.reducer(
+    { count: t.u32(), characters: t.u32() },
+    (ctx, { count, characters }) => {
+      for (const row of [...ctx.db.note.iter()]) ctx.db.note.id.delete(row.id);
+      const text = '"quoted" and plain, '.repeat(characters / 20);
+      for (let id = 0; id < count; id += 1) ctx.db.note.insert({ id, text });
     },
   );
   export const numbers = db.reducer({ list: t.array(t.u32()) }, () => {});

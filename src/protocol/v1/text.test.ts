@@ -13,17 +13,28 @@ import {
   hasTooManyParts,
   type TextClientMessage,
 } from './client-text.ts';
-import { queryUpdateText, serverMessageToText, type TextServerMessage } from './text.ts';
+import { rowsText } from './rows-text.ts';
+import {
+  queryUpdateText,
+  type RowTexts,
+  serverMessageToText,
+  type TextServerMessage,
+} from './text.ts';
 
 const { text_examples } = recorded<RecordedMessages>('messages-v1.json');
 const textsFrom = (direction: 'client' | 'server') =>
   text_examples.filter((example) => example.direction === direction);
 
 const person = product(['id', { kind: 'u32' }], ['name', { kind: 'string' }]);
-const positional = (_table: string, row: Uint8Array) =>
-  encodedToJson(person, new BinaryReader(row), 'positional');
-const named = (_table: string, row: Uint8Array) =>
-  encodedToJson(person, new BinaryReader(row), 'named');
+const rowsIn = (shape: 'positional' | 'named'): RowTexts => ({
+  list(_table, rows) {
+    const text = rowsText(rows, (row) => encodedToJson(person, new BinaryReader(row), shape));
+    return present(text, 'rows have no longest text');
+  },
+  written: ({ text }) => text,
+});
+const positional = rowsIn('positional');
+const named = rowsIn('named');
 
 const identity = 0xc200a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7en;
 const connectionId = 1339673755198158349044581307228491536n;
@@ -109,8 +120,8 @@ describe('[websocket 9] texts of the server', () => {
 
   for (const [index, { message, note, text }] of textsFrom('server').entries()) {
     it(`${message} ${note}`, () => {
-      const [example, rowToJson] = present(examples[index], 'a message for each text');
-      expect(serverMessageToText(example, rowToJson)).toBe(text);
+      const [example, texts] = present(examples[index], 'a message for each text');
+      expect(serverMessageToText(example, texts)).toBe(text);
     });
   }
 
@@ -143,7 +154,7 @@ function people(change: 'deletes' | 'inserts', ...values: [number, string][]) {
 }
 
 /** Returns the messages of the recorded server texts, in order, and the writer of their rows. */
-function serverMessages(): [TextServerMessage, typeof named][] {
+function serverMessages(): [TextServerMessage, RowTexts][] {
   const queryId = 1;
   const update = {
     kind: 'transactionUpdate',
@@ -234,7 +245,7 @@ function serverMessages(): [TextServerMessage, typeof named][] {
   ];
 }
 
-function multiAnswers(): [TextServerMessage, typeof named][] {
+function multiAnswers(): [TextServerMessage, RowTexts][] {
   const answer = { queryId: 3, tables: [] };
   return [
     [{ ...answer, kind: 'subscribeMultiApplied', requestId: 7, durationMicros: 77n }, named],

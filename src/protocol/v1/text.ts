@@ -4,7 +4,7 @@
  */
 import { unreachable } from '../../assert.ts';
 import { toHex } from '../../values/hex.ts';
-import { type RowList, rowsOf } from '../row-list.ts';
+import type { RowList } from '../row-list.ts';
 import type {
   ProcedureResult,
   QueryUpdate,
@@ -24,23 +24,29 @@ export interface UpdateText {
   readonly text: string;
 }
 
-/** Converts an encoded row of a table to JSON. */
-export type RowToJson = (table: string, row: Uint8Array) => string;
+/** The rows of a message as JSON: those of a table, and what was written for others, too. */
+export interface RowTexts {
+  list(table: string, rows: RowList): string;
+  written(update: UpdateText): string;
+}
+
+/** Stands in a text for rows that are written later: no JSON has this character. */
+export const laterRows = '\0';
 
 /** Returns the text frame of a message. */
-export function serverMessageToText(message: TextServerMessage, rowToJson: RowToJson): string {
+export function serverMessageToText(message: TextServerMessage, texts: RowTexts): string {
   switch (message.kind) {
     case 'initialSubscription':
       return (
-        `{"InitialSubscription":{"database_update":${tablesText(message.tables, rowToJson)},` +
+        `{"InitialSubscription":{"database_update":${tablesText(message.tables, texts)},` +
         `"request_id":${message.requestId},${durationText(message.durationMicros)}}}`
       );
     case 'transactionUpdate':
-      return transactionUpdateText(message, rowToJson);
+      return transactionUpdateText(message, texts);
     case 'transactionUpdateLight':
       return (
         `{"TransactionUpdateLight":{"request_id":${message.requestId},` +
-        `"update":${tablesText(message.tables, rowToJson)}}}`
+        `"update":${tablesText(message.tables, texts)}}}`
       );
     case 'identityToken':
       return (
@@ -51,7 +57,7 @@ export function serverMessageToText(message: TextServerMessage, rowToJson: RowTo
     case 'oneOffQueryResponse': {
       const tables = message.tables.map(
         ({ table, rows }) =>
-          `{"table_name":${JSON.stringify(table)},"rows":${rowsText(table, rows, rowToJson)}}`,
+          `{"table_name":${JSON.stringify(table)},"rows":${texts.list(table, rows)}}`,
       );
       const error = message.error === undefined ? undefined : JSON.stringify(message.error);
       return (
@@ -61,15 +67,15 @@ export function serverMessageToText(message: TextServerMessage, rowToJson: RowTo
       );
     }
     case 'subscribeApplied':
-      return `{"SubscribeApplied":${singleAnswerText(message, rowToJson)}}`;
+      return `{"SubscribeApplied":${singleAnswerText(message, texts)}}`;
     case 'unsubscribeApplied':
-      return `{"UnsubscribeApplied":${singleAnswerText(message, rowToJson)}}`;
+      return `{"UnsubscribeApplied":${singleAnswerText(message, texts)}}`;
     case 'subscriptionError':
       return subscriptionErrorText(message);
     case 'subscribeMultiApplied':
-      return `{"SubscribeMultiApplied":${multiAnswerText(message, rowToJson)}}`;
+      return `{"SubscribeMultiApplied":${multiAnswerText(message, texts)}}`;
     case 'unsubscribeMultiApplied':
-      return `{"UnsubscribeMultiApplied":${multiAnswerText(message, rowToJson)}}`;
+      return `{"UnsubscribeMultiApplied":${multiAnswerText(message, texts)}}`;
     case 'procedureResult':
       return procedureResultText(message);
     default:
@@ -78,9 +84,9 @@ export function serverMessageToText(message: TextServerMessage, rowToJson: RowTo
 }
 
 /** Writes the changed rows of one query of `table` as JSON, once for all subscribers. */
-export function queryUpdateText(table: string, update: QueryUpdate, rowToJson: RowToJson): string {
-  const deletes = rowsText(table, update.deletes, rowToJson);
-  return `{"deletes":${deletes},"inserts":${rowsText(table, update.inserts, rowToJson)}}`;
+export function queryUpdateText(table: string, update: QueryUpdate, texts: RowTexts): string {
+  const deletes = texts.list(table, update.deletes);
+  return `{"deletes":${deletes},"inserts":${texts.list(table, update.inserts)}}`;
 }
 
 type TextTable = TableUpdate<QueryUpdate | UpdateText>;
@@ -88,11 +94,11 @@ type TextOf<Kind extends TextServerMessage['kind']> = Extract<TextServerMessage,
 
 function transactionUpdateText(
   message: TransactionUpdate<QueryUpdate | UpdateText, string>,
-  rowToJson: RowToJson,
+  texts: RowTexts,
 ): string {
   const { call } = message;
   return (
-    `{"TransactionUpdate":{"status":${statusText(message.status, rowToJson)},` +
+    `{"TransactionUpdate":{"status":${statusText(message.status, texts)},` +
     `${timestampText(message.timestamp)},` +
     `"caller_identity":${identityText(message.callerIdentity)},` +
     `"caller_connection_id":${connectionIdText(message.callerConnectionId)},` +
@@ -103,10 +109,10 @@ function transactionUpdateText(
   );
 }
 
-function statusText(status: UpdateStatus<QueryUpdate | UpdateText>, rowToJson: RowToJson): string {
+function statusText(status: UpdateStatus<QueryUpdate | UpdateText>, texts: RowTexts): string {
   switch (status.kind) {
     case 'committed':
-      return `{"Committed":${tablesText(status.tables, rowToJson)}}`;
+      return `{"Committed":${tablesText(status.tables, texts)}}`;
     case 'failed':
       return `{"Failed":${JSON.stringify(status.message)}}`;
     case 'outOfEnergy':
@@ -118,25 +124,25 @@ function statusText(status: UpdateStatus<QueryUpdate | UpdateText>, rowToJson: R
 
 function singleAnswerText(
   message: TextOf<'subscribeApplied' | 'unsubscribeApplied'>,
-  rowToJson: RowToJson,
+  texts: RowTexts,
 ): string {
   const { tableId, table } = message.rows;
   return (
     `{"request_id":${message.requestId},` +
     `"total_host_execution_duration_micros":${message.durationMicros},` +
     `"query_id":{"id":${message.queryId}},"rows":{"table_id":${tableId},` +
-    `"table_name":${JSON.stringify(table)},"table_rows":${tableText(message.rows, rowToJson)}}}`
+    `"table_name":${JSON.stringify(table)},"table_rows":${tableText(message.rows, texts)}}}`
   );
 }
 
 function multiAnswerText(
   message: TextOf<'subscribeMultiApplied' | 'unsubscribeMultiApplied'>,
-  rowToJson: RowToJson,
+  texts: RowTexts,
 ): string {
   return (
     `{"request_id":${message.requestId},` +
     `"total_host_execution_duration_micros":${message.durationMicros},` +
-    `"query_id":{"id":${message.queryId}},"update":${tablesText(message.tables, rowToJson)}}`
+    `"query_id":{"id":${message.queryId}},"update":${tablesText(message.tables, texts)}}`
   );
 }
 
@@ -170,23 +176,18 @@ function procedureStatusText(status: ProcedureResult<string>['status']): string 
   }
 }
 
-function tablesText(tables: readonly TextTable[], rowToJson: RowToJson): string {
-  return `{"tables":[${tables.map((table) => tableText(table, rowToJson)).join(',')}]}`;
+function tablesText(tables: readonly TextTable[], texts: RowTexts): string {
+  return `{"tables":[${tables.map((table) => tableText(table, texts)).join(',')}]}`;
 }
 
-function tableText({ tableId, table, rowCount, updates }: TextTable, rowToJson: RowToJson): string {
-  const texts = updates.map((update) =>
-    update.kind === 'text' ? update.text : queryUpdateText(table, update, rowToJson),
+function tableText({ tableId, table, rowCount, updates }: TextTable, texts: RowTexts): string {
+  const written = updates.map((update) =>
+    update.kind === 'text' ? texts.written(update) : queryUpdateText(table, update, texts),
   );
   return (
     `{"table_id":${tableId},"table_name":${JSON.stringify(table)},"num_rows":${rowCount},` +
-    `"updates":[${texts.join(',')}]}`
+    `"updates":[${written.join(',')}]}`
   );
-}
-
-function rowsText(table: string, rows: RowList, rowToJson: RowToJson): string {
-  const texts = Array.from(rowsOf(rows), (row) => JSON.stringify(rowToJson(table, row)));
-  return `[${texts.join(',')}]`;
 }
 
 function identityText(identity: bigint): string {
