@@ -500,12 +500,6 @@ export const limits = {
   issuerRedirectsMax: 3,
   /** Characters of a JSON text beyond which it is read in slices. */
   wholeTextCharactersMax: 16 * kibibyte,
-  /** Characters, or bytes, of rows beyond which a text frame of theirs is written in slices. */
-  wholeRowsCharactersMax: 64 * kibibyte,
-  /** Characters and bytes of such rows that are written at once in one round of the event loop. */
-  wholeRowsRoundMax: 512 * kibibyte,
-  /** Characters of rows that are written at once also when more than those were. */
-  wholeRowsCharactersMin: 4 * kibibyte,
   /** Time for which the gateway works on all such texts together before it serves others. */
   sliceMillisMax: 2,
   /**

@@ -1,9 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { assert, present } from '../assert.ts';
-import { limits } from '../limits.ts';
 import { type RowList, rowListOf } from '../protocol/row-list.ts';
 import { rowsText } from '../protocol/v1/rows-text.ts';
-import { type RowTexts, serverMessageToText } from '../protocol/v1/text.ts';
+import {
+  type RowTexts,
+  serverMessageToText,
+  type TextServerMessage,
+  type ValueText,
+} from '../protocol/v1/text.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodeValue } from '../values/encode.ts';
 import { encodedToJson, JsonTooLongError } from '../values/json.ts';
@@ -15,6 +19,13 @@ import { LateMessage, LateRows } from './late-message.ts';
 import { type LateGrown, SendQueue, type SendQueueOptions } from './send-queue.ts';
 import type { Socket } from './socket.ts';
 import { textFormat } from './v1-format.ts';
+import {
+  argumentsText,
+  givenText,
+  returnedText,
+  wholeCharactersMax,
+  wholeRoundMax,
+} from './v1-texts.ts';
 
 const list = (element: AlgebraicType): AlgebraicType => ({ kind: 'array', element });
 const rowType = product(
@@ -39,6 +50,7 @@ const whole: RowTexts = {
     return present(rowsText(rows, json), 'rows have no longest text');
   },
   written: ({ text }) => text,
+  long: ({ pieces }) => [...pieces].join(''),
 };
 
 class Dice {
@@ -103,7 +115,7 @@ describe('[websocket 9] a text message with long rows', () => {
   });
 
   it('is written once for all that watch, and in many steps', async () => {
-    const text = 'x'.repeat(10 * limits.wholeRowsCharactersMax);
+    const text = 'x'.repeat(10 * wholeCharactersMax);
     const rows = rowListOf([encodeValue(rowType, [text, noBytes, [], []])]);
     const update = {
       query: 1,
@@ -126,6 +138,45 @@ describe('[websocket 9] a text message with long rows', () => {
     expect(late[0]?.parts.length).toBeGreaterThan(5);
   });
 
+  it('has long arguments and values as they are when they are written at once', async () => {
+    const format = textFormat(() => undefined);
+    const text = '"quoted" 🙂'.repeat(20_000);
+    const row = encodeValue(rowType, [text, noBytes, [], []]);
+    const type = { type: rowType, typespace: { types: [] } };
+    const json = encodedToJson(rowType, new BinaryReader(row), 'positional');
+    const answer = { kind: 'procedureResult', timestamp: 1n, durationMicros: 1n, requestId: 1 };
+    const call = { reducer: 'add', reducerId: 1, requestId: 1 };
+    const ids = { callerIdentity: 1n, callerConnectionId: 2n, timestamp: 1n, energyUsed: 0n };
+    const update = { kind: 'transactionUpdate', ...ids, durationMicros: 1n };
+    const result = (value: ValueText) =>
+      ({ ...answer, status: { kind: 'returned', value } }) as TextServerMessage;
+    const echo = (args: ValueText) =>
+      ({
+        ...update,
+        status: { kind: 'outOfEnergy' },
+        call: { ...call, args },
+      }) as TextServerMessage;
+    const expected = (message: TextServerMessage) =>
+      Buffer.concat(
+        new EncodedMessage(Buffer.from(serverMessageToText(message, whole))).frame('text'),
+      );
+    for (const [message, same] of [
+      [result(returnedText(type, row)), result(json)],
+      [echo(argumentsText(type, row)), echo(json)],
+      [echo(givenText(json)), echo(json)],
+    ] as const) {
+      const written = format.write(message as Parameters<typeof format.write>[0]);
+      expect(written).toBeInstanceOf(LateMessage);
+      expect((await bytesOf(written)).equals(expected(same))).toBe(true);
+    }
+    const units = new Array(300).fill(['u', unitType]) as ['u', AlgebraicType][];
+    const wide = list(product(['x', { kind: 'bool' }], ...units));
+    const bytes = encodeValue(wide, new Array(2_000).fill([true, ...units.map(() => [])]));
+    const tooLong = result(returnedText({ type: wide, typespace: { types: [] } }, bytes));
+    const written = await bytesOf(format.write(tooLong as Parameters<typeof format.write>[0]));
+    expect(written.toString()).toContain('{"InternalError":"The procedure has run, but as JSON');
+  });
+
   it('is written at once when it is short, up to so much in one round', async () => {
     await new Promise(setImmediate);
     const format = textFormat(() => undefined);
@@ -136,9 +187,9 @@ describe('[websocket 9] a text message with long rows', () => {
       const answer = { messageId, error: undefined, tables, durationMicros: 1n } as const;
       return format.write({ kind: 'oneOffQueryResponse', ...answer });
     };
-    const length = limits.wholeRowsCharactersMax / 2;
+    const length = wholeCharactersMax / 2;
     expect(write(length)).toBeInstanceOf(EncodedMessage);
-    for (let at = 0; at < limits.wholeRowsRoundMax / length; at += 1) write(length);
+    for (let at = 0; at < wholeRoundMax / length; at += 1) write(length);
     expect(write(length)).toBeInstanceOf(LateMessage);
     expect(write(100)).toBeInstanceOf(EncodedMessage);
     await new Promise(setImmediate);

@@ -10,19 +10,31 @@ import {
   type QueryUpdate,
   type ServerMessage,
 } from '../protocol/v1/server-message.ts';
-import { laterRows, queryUpdateText, serverMessageToText } from '../protocol/v1/text.ts';
+import {
+  laterRows,
+  queryUpdateText,
+  serverMessageToText,
+  type ValueText,
+} from '../protocol/v1/text.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { fullTablesOf, fullViewsOf } from '../schema/flatten.ts';
 import { systemTables } from '../schema/system-tables.ts';
-import { BinaryReader } from '../values/binary-reader.ts';
-import { encodedToJson, JsonTooLongError, parseJson } from '../values/json.ts';
+import { parseJson } from '../values/json.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
 import { EncodedMessage } from './encoded-message.ts';
 import { LateMessage } from './late-message.ts';
 import type { QueuedMessage } from './send-queue.ts';
 import { queryUpdate } from './v1-rows.ts';
-import { MessageRows, type RowType, type RowTypeOf, type WrittenRows } from './v1-texts.ts';
+import {
+  argumentsText,
+  givenText,
+  MessageRows,
+  type RowType,
+  type RowTypeOf,
+  returnedText,
+  type WrittenRows,
+} from './v1-texts.ts';
 
 /** A call as its sender wrote it: arguments in binary, in JSON, or both. */
 export interface GivenArguments {
@@ -40,15 +52,15 @@ export interface V1Format<Rows, Given> {
   rowsOf(update: LiveUpdate): readonly Rows[];
   given(args: GivenArguments): Given;
   readonly nothingGiven: Given;
-  /** The value of a procedure; `undefined`: too long for a message. */
-  returned(procedure: string, value: Uint8Array): Given | undefined;
+  /** The value of a procedure. */
+  returned(procedure: string, value: Uint8Array): Given;
   write(message: ServerMessage<Rows | QueryUpdate, Given>): QueuedMessage;
   /** Messages sent to more than one connection. */
   readonly shared: WeakMap<UpdatedEvent, QueuedMessage>;
 }
 
 export type BinaryFormat = V1Format<EncodedRows, Uint8Array>;
-export type TextFormat = V1Format<WrittenRows, string>;
+export type TextFormat = V1Format<WrittenRows, ValueText>;
 
 const noBytes = new Uint8Array(0);
 const binaryRows = new WeakMap<LiveUpdate, readonly EncodedRows[]>();
@@ -86,9 +98,11 @@ export function textFormat(describe: () => DatabaseDescription | undefined): Tex
       textRows.set(update, written);
       return written;
     },
-    given: (args) => args.json ?? argumentsText(args, describe()),
+    given(args) {
+      return args.json === undefined ? binaryArguments(args, describe()) : givenText(args.json);
+    },
     nothingGiven: '',
-    returned: (procedure, value) => valueText(procedure, value, describe()),
+    returned: (procedure, value) => returnedValue(procedure, value, describe()),
     write(message) {
       const rows = new MessageRows(typeOf);
       const text = serverMessageToText(message, rows);
@@ -112,33 +126,27 @@ function cached<Key extends WeakKey, Value>(
 }
 
 /** Converts binary arguments to JSON. */
-function argumentsText(
+function binaryArguments(
   { reducer: name, bytes }: GivenArguments,
   description: DatabaseDescription | undefined,
-): string {
+): ValueText {
   const definition = description && flatDefinition(description.definition);
   const reducer = definition?.reducers.find((candidate) => candidate.name === name);
   if (bytes === undefined || definition === undefined || reducer === undefined) return '';
-  return encodedToJson(reducer.params, new BinaryReader(bytes), 'positional', definition.typespace);
+  return argumentsText({ type: reducer.params, typespace: definition.typespace }, bytes);
 }
 
 /** Converts the value of a procedure to JSON. */
-function valueText(
+function returnedValue(
   name: string,
   value: Uint8Array,
   description: DatabaseDescription | undefined,
-): string | undefined {
+): ValueText {
   const definition = description && flatDefinition(description.definition);
   const procedure = definition && findProcedure(definition, name);
   // An update of the program removed the procedure while the value was queued.
   if (definition === undefined || procedure === undefined) return '[]';
-  const { typespace } = definition;
-  try {
-    return encodedToJson(procedure.returnType, new BinaryReader(value), 'positional', typespace);
-  } catch (error) {
-    if (error instanceof JsonTooLongError) return undefined;
-    throw error;
-  }
+  return returnedText({ type: procedure.returnType, typespace: definition.typespace }, value);
 }
 
 function rowTypeOf(describe: () => DatabaseDescription | undefined): RowTypeOf {

@@ -1,7 +1,13 @@
-import { limits } from '../limits.ts';
 import { type RowList, rowListCount } from '../protocol/row-list.ts';
-import { rowsText, rowsTextPieces } from '../protocol/v1/rows-text.ts';
-import { laterRows, type RowTexts, type UpdateText } from '../protocol/v1/text.ts';
+import { escapedPieces, rowsText, rowsTextPieces } from '../protocol/v1/rows-text.ts';
+import {
+  type LongValue,
+  laterRows,
+  procedureStatusText,
+  type RowTexts,
+  type UpdateText,
+  type ValueText,
+} from '../protocol/v1/text.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import {
   encodedToJsonPieces,
@@ -9,11 +15,18 @@ import {
   JsonTooLongError,
   jsonCharactersMax,
 } from '../values/json.ts';
-import type { ProductType, Typespace } from '../values/type.ts';
+import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { LateRows } from './late-message.ts';
 
+/** Characters, or bytes, of rows or a value beyond which their text is written in slices. */
+export const wholeCharactersMax = 64 * 1024;
+/** Characters and bytes that are written at once in one round of the event loop. */
+export const wholeRoundMax = 512 * 1024;
+/** Characters that are written at once also when more than those were. */
+const wholeCharactersMin = 4 * 1024;
+
 export interface RowType {
-  readonly type: ProductType;
+  readonly type: AlgebraicType;
   readonly typespace: Typespace;
 }
 
@@ -58,9 +71,14 @@ export class MessageRows implements RowTexts {
     this.late.push(...update.late);
     return update.text;
   }
+
+  long({ pieces, byteCount }: LongValue): string {
+    this.late.push(new LateRows(pieces, byteCount));
+    return laterRows;
+  }
 }
 
-/** By the bytes of the rows: clients that watch the same share them, those of first answers, too. */
+/** By the bytes of the rows, which clients that watch the same share, in first answers, too. */
 const lateRows = new WeakMap<Uint8Array, LateRows>();
 
 /** The text of rows that takes no more time than can be spent at once. */
@@ -72,22 +90,79 @@ function wholeText(rowType: RowType | undefined, rows: RowList): string | undefi
   return text;
 }
 
+/** Arguments that came as JSON. */
+export function givenText(json: string): ValueText {
+  if (json.length <= wholeCharactersMax) return json;
+  return { byteCount: 2 * json.length, pieces: quoted([json]) };
+}
+
+/** Encoded arguments. */
+export function argumentsText(type: RowType, bytes: Uint8Array): ValueText {
+  const text = wholeValue(type, bytes);
+  return text ?? { byteCount: bytes.length, pieces: quoted(valuePieces(type, bytes)) };
+}
+
+/** The value of a procedure. */
+export function returnedText(type: RowType, bytes: Uint8Array): ValueText {
+  const text = wholeValue(type, bytes);
+  return text ?? { byteCount: bytes.length, pieces: returnedPieces(type, bytes) };
+}
+
+function wholeValue(type: RowType, bytes: Uint8Array): string | undefined {
+  const charactersMax = charactersLeft();
+  if (bytes.length > charactersMax) return undefined;
+  const text = shortJson(type, bytes, charactersMax);
+  spend(bytes.length + (text?.length ?? charactersMax));
+  return text;
+}
+
+function* quoted(pieces: Iterable<string>): Generator<string, void> {
+  yield '"';
+  yield* escapedPieces(pieces);
+  yield '"';
+}
+
+/** A status, which is another one if the value turns out to be too long. */
+function* returnedPieces(type: RowType, bytes: Uint8Array): Generator<string, void> {
+  const pieces: string[] = [];
+  try {
+    for (const piece of quoted(valuePieces(type, bytes))) {
+      pieces.push(piece);
+      yield '';
+    }
+  } catch (error) {
+    if (!(error instanceof JsonTooLongError)) throw error;
+    yield procedureStatusText(tooLong, { long: () => '' });
+    return;
+  }
+  yield '{"Returned":';
+  yield* pieces;
+  yield '}';
+}
+
+const tooLong = {
+  kind: 'internalError',
+  message: 'The procedure has run, but as JSON its value is out of proportion to its bytes.',
+} as const;
+
 function* piecesOf(rowType: RowType | undefined, rows: RowList): Generator<string, void> {
   yield* rowsTextPieces(rows, (row) => rowPieces(rowType, row));
 }
 
 function* rowPieces(rowType: RowType | undefined, row: Uint8Array): Generator<string, void> {
-  const { wholeRowsCharactersMax } = limits;
-  const isShort = row.length <= wholeRowsCharactersMax;
-  const text = isShort ? shortJson(rowType, row, wholeRowsCharactersMax) : undefined;
+  const isShort = row.length <= wholeCharactersMax;
+  const text = isShort ? shortJson(rowType, row, wholeCharactersMax) : undefined;
   if (text !== undefined || rowType === undefined) {
     yield text ?? removedRow;
     return;
   }
-  const { type, typespace } = rowType;
-  const charactersMax = jsonCharactersMax(row.length);
+  yield* valuePieces(rowType, row);
+}
+
+function* valuePieces({ type, typespace }: RowType, bytes: Uint8Array): Generator<string, void> {
+  const charactersMax = jsonCharactersMax(bytes.length);
   let characters = 0;
-  for (const piece of encodedToJsonPieces(type, new BinaryReader(row), 'positional', typespace)) {
+  for (const piece of encodedToJsonPieces(type, new BinaryReader(bytes), 'positional', typespace)) {
     characters += piece.length;
     if (characters > charactersMax) throw new JsonTooLongError(charactersMax);
     yield piece;
@@ -111,9 +186,8 @@ const removedRow = '[]';
 let spent = 0;
 
 function charactersLeft(): number {
-  const { wholeRowsCharactersMax, wholeRowsRoundMax, wholeRowsCharactersMin } = limits;
-  const left = Math.min(wholeRowsCharactersMax, wholeRowsRoundMax - spent);
-  return Math.max(wholeRowsCharactersMin, left);
+  const left = Math.min(wholeCharactersMax, wholeRoundMax - spent);
+  return Math.max(wholeCharactersMin, left);
 }
 
 function spend(length: number): void {

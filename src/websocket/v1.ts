@@ -212,7 +212,7 @@ class V1<Rows, Given> implements MessageCodec {
     const value = this.#format.returned(procedure, outcome.value);
     return this.#message({
       kind: 'procedureResult',
-      status: value === undefined ? tooLong : { kind: 'returned', value },
+      status: { kind: 'returned', value },
       timestamp: outcome.timestampMicros,
       durationMicros: BigInt(outcome.micros),
       requestId,
@@ -435,11 +435,6 @@ class V1<Rows, Given> implements MessageCodec {
     return id < 0 ? 0xffff_ffff : id;
   }
 }
-
-const tooLong = {
-  kind: 'internalError',
-  message: 'The procedure has run, but as JSON its value is out of proportion to its bytes.',
-} as const;
 
 /** Parses a message; a long one is parsed in slices. */
 function messageFromText(text: string): Received | Promise<Received> {

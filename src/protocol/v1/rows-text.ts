@@ -1,7 +1,7 @@
 /** Rows in protocol v1 as text: a list of strings that themselves contain JSON. */
 import { type RowList, rowsOf } from '../row-list.ts';
 
-/** Returns the text of rows; `undefined`: it, or a row of which `rowToJson` returns that, is long. */
+/** Returns the text of rows; `undefined`: it is long, or `rowToJson` says so of a row. */
 export function rowsText(
   rows: RowList,
   rowToJson: (row: Uint8Array) => string | undefined,
@@ -37,21 +37,14 @@ export function* rowsTextPieces(
   for (const row of rowsOf(rows)) {
     text += before;
     before = ',"';
-    let isWhole = true;
-    for (const piece of rowToPieces(row)) {
-      if (!isWhole) {
+    let isFirst = true;
+    for (const part of escapedPieces(rowToPieces(row))) {
+      if (!isFirst) {
         yield text;
         text = '';
       }
-      isWhole = false;
-      for (let at = 0; at < piece.length; ) {
-        const end = endOfPart(piece, at);
-        text += JSON.stringify(piece.slice(at, end)).slice(1, -1);
-        at = end;
-        if (at === piece.length) break;
-        yield text;
-        text = '';
-      }
+      isFirst = false;
+      text += part;
     }
     text += '"';
     length += row.length;
@@ -61,6 +54,17 @@ export function* rowsTextPieces(
     length = 0;
   }
   yield `${text}]`;
+}
+
+/** Yields what a JSON string with a text in it has between its quotes. */
+export function* escapedPieces(pieces: Iterable<string>): Generator<string, void> {
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) {
+      const end = endOfPart(piece, at);
+      yield JSON.stringify(piece.slice(at, end)).slice(1, -1);
+      at = end;
+    }
+  }
 }
 
 /** The end of a part of `piece`, not between the two units of one character. */

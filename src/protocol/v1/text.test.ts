@@ -32,6 +32,7 @@ const rowsIn = (shape: 'positional' | 'named'): RowTexts => ({
     return present(text, 'rows have no longest text');
   },
   written: ({ text }) => text,
+  long: ({ pieces }) => [...pieces].join(''),
 });
 const positional = rowsIn('positional');
 const named = rowsIn('named');

@@ -16,7 +16,16 @@ import type {
 } from './server-message.ts';
 
 /** A server message whose call arguments and procedure values are JSON. */
-export type TextServerMessage = ServerMessage<QueryUpdate | UpdateText, string>;
+export type TextServerMessage = ServerMessage<QueryUpdate | UpdateText, ValueText>;
+
+/** JSON that goes into a text as a string, or what stands there for such a string that is long. */
+export type ValueText = string | LongValue;
+
+/** Written later: `pieces` yields the string with its quotes, or the status of a procedure. */
+export interface LongValue {
+  readonly byteCount: number;
+  readonly pieces: Iterable<string>;
+}
 
 /** Rows as JSON that was written once for all receivers of the message. */
 export interface UpdateText {
@@ -28,6 +37,7 @@ export interface UpdateText {
 export interface RowTexts {
   list(table: string, rows: RowList): string;
   written(update: UpdateText): string;
+  long(value: LongValue): string;
 }
 
 /** Stands in a text for rows that are written later: no JSON has this character. */
@@ -77,7 +87,7 @@ export function serverMessageToText(message: TextServerMessage, texts: RowTexts)
     case 'unsubscribeMultiApplied':
       return `{"UnsubscribeMultiApplied":${multiAnswerText(message, texts)}}`;
     case 'procedureResult':
-      return procedureResultText(message);
+      return procedureResultText(message, texts);
     default:
       return unreachable(message);
   }
@@ -93,7 +103,7 @@ type TextTable = TableUpdate<QueryUpdate | UpdateText>;
 type TextOf<Kind extends TextServerMessage['kind']> = Extract<TextServerMessage, { kind: Kind }>;
 
 function transactionUpdateText(
-  message: TransactionUpdate<QueryUpdate | UpdateText, string>,
+  message: TransactionUpdate<QueryUpdate | UpdateText, ValueText>,
   texts: RowTexts,
 ): string {
   const { call } = message;
@@ -103,7 +113,7 @@ function transactionUpdateText(
     `"caller_identity":${identityText(message.callerIdentity)},` +
     `"caller_connection_id":${connectionIdText(message.callerConnectionId)},` +
     `"reducer_call":{"reducer_name":${JSON.stringify(call.reducer)},` +
-    `"reducer_id":${call.reducerId},"args":${JSON.stringify(call.args)},` +
+    `"reducer_id":${call.reducerId},"args":${argumentsText(call.args, texts)},` +
     `"request_id":${call.requestId}},"energy_quanta_used":{"quanta":${message.energyUsed}},` +
     `${durationText(message.durationMicros)}}}`
   );
@@ -155,17 +165,25 @@ function subscriptionErrorText(message: SubscriptionError): string {
   );
 }
 
-function procedureResultText(message: ProcedureResult<string>): string {
+function procedureResultText(message: ProcedureResult<ValueText>, texts: RowTexts): string {
   return (
-    `{"ProcedureResult":{"status":${procedureStatusText(message.status)},` +
+    `{"ProcedureResult":{"status":${procedureStatusText(message.status, texts)},` +
     `${timestampText(message.timestamp)},${durationText(message.durationMicros)},` +
     `"request_id":${message.requestId}}}`
   );
 }
 
-function procedureStatusText(status: ProcedureResult<string>['status']): string {
+function argumentsText(args: ValueText, texts: RowTexts): string {
+  return typeof args === 'string' ? JSON.stringify(args) : texts.long(args);
+}
+
+export function procedureStatusText(
+  status: ProcedureResult<ValueText>['status'],
+  texts: Pick<RowTexts, 'long'>,
+): string {
   switch (status.kind) {
     case 'returned':
+      if (typeof status.value !== 'string') return texts.long(status.value);
       return `{"Returned":${JSON.stringify(status.value)}}`;
     case 'outOfEnergy':
       return '{"OutOfEnergy":[]}';
