@@ -12,6 +12,7 @@ export class LargeTextDoors {
   readonly #service: MeasuredService;
   readonly #machine = new MachineDelay();
   #token: string | undefined;
+  #notes = 0;
 
   private constructor(sandbox: Sandbox, service: MeasuredService) {
     this.#sandbox = sandbox;
@@ -43,10 +44,12 @@ export class LargeTextDoors {
     if (status !== 200) throw new Error(`inserting: ${status}`);
   }
 
-  /** Inserts rows with so many characters each, in place of those that are there, in one commit. */
+  /** Inserts rows with other texts in place of those that are there, in one commit. */
   async note(count: number, characters: number): Promise<void> {
     const where = '/v1/database/shop/call/note_all';
-    const { status } = await this.#ask('POST', where, { body: `[${count},${characters}]` });
+    const { status } = await this.#ask('POST', where, {
+      body: `[${++this.#notes},${count},${characters}]`,
+    });
     if (status !== 200) throw new Error(`inserting: ${status}`);
   }
 
@@ -140,10 +143,10 @@ const moduleSource = `
     },
   );
   export const note_all = db.reducer(
-    { count: t.u32(), characters: t.u32() },
-    (ctx, { count, characters }) => {
+    { word: t.u32(), count: t.u32(), characters: t.u32() },
+    (ctx, { word, count, characters }) => {
       for (const row of [...ctx.db.note.iter()]) ctx.db.note.id.delete(row.id);
-      const text = '"quoted" and plain, '.repeat(characters / 20);
+      const text = word + '"quoted" and plain, '.repeat(characters / 20);
       for (let id = 0; id < count; id += 1) ctx.db.note.insert({ id, text });
     },
   );
