@@ -178,7 +178,7 @@ export class ClusterPart {
       lastLeadOf: (database) => this.#roles.lastLeadOf(database),
       isGone: (database, leader) => this.#around(database, leader).isGone,
       others: () => this.#others(),
-      mayLive: () => this.#membership.hosts.filter((host) => this.#mayLive(host)),
+      mayLive: () => this.#membership.mayLive((boot) => this.#watch.silentMillis(boot)),
       hintOf: (database) => this.hintOf(database),
     });
     this.#routing = new Routing({
@@ -586,13 +586,6 @@ export class ClusterPart {
   #others(): readonly SeenHost[] {
     const others = this.#membership.living.filter(({ host }) => host !== this.#me.host);
     return others.slice(0, limits.clusterHostsMax);
-  }
-
-  /** Without the engine, and after a pause of this host, no other one seems to live. */
-  #mayLive({ host, boot, state, ageMillis }: SeenHost): boolean {
-    if (host === this.#me.host || state === 'gone' || this.#membership.hasEnded(boot)) return false;
-    if (!this.#membership.isEngineReached) return true;
-    return Math.min(ageMillis, this.#watch.silentMillis(boot)) < limits.copyLostMillis;
   }
 }
 

@@ -130,6 +130,18 @@ export class Membership {
     return this.hosts.filter((host) => this.#lives(host));
   }
 
+  /**
+   * Other hosts that may live: without the engine, and after a pause of this host, none seems to.
+   * `silentMillis`: time since a process was heard of over a link.
+   */
+  mayLive(silentMillis: (boot: BootId) => number): readonly SeenHost[] {
+    return this.hosts.filter(({ host, boot, state, ageMillis }) => {
+      if (host === this.#options.me.host || state === 'gone' || this.hasEnded(boot)) return false;
+      if (!this.isEngineReached) return true;
+      return Math.min(ageMillis, silentMillis(boot)) < limits.copyLostMillis;
+    });
+  }
+
   /** The newest format of entries that all hosts read, those included that are away. */
   get formatRead(): number {
     const newest = this.#options.me.formats[1];
