@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { limits } from '../../src/limits.ts';
 import { databaseIn, type LogName } from '../../src/shared-log/log-name.ts';
@@ -95,8 +96,9 @@ it('[replication 5.11] a confirmed read behind a commit asks the engine for noth
 });
 
 it('[replication 5.11] reads alone keep a lease, too', async () => {
-  // Nothing is written for longer than a lease lasts: the first read asks.
-  await new Promise((resolve) => setTimeout(resolve, limits.leaseMillis));
+  // What was written is told to followers, by an entry. Then nothing is, for longer than a lease
+  // lasts: the first read asks.
+  await sleep(limits.settleMillis + limits.leaseMillis);
   expect(await isReadAlone()).toBe(false);
   await until(isReadAlone);
 });
