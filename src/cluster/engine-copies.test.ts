@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { EngineCapabilities } from '../shared-log/shared-log.ts';
 import { EngineCopies } from './engine-copies.ts';
 
-it('[replication 14.6] an engine that keeps one copy from now on is told of, once', async () => {
+it('[replication 14.6] warns once when the engine comes to keep only one copy', async () => {
   const told: string[] = [];
   const engine: { copies: EngineCapabilities['copies'] | undefined } = { copies: 2 };
   const watch = new EngineCopies({

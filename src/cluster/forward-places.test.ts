@@ -56,7 +56,7 @@ it.each([
     expect(fullOf({ who: 1, where: 5_000 }, isStreamed)).toEqual(own);
     expect(fullOf({ who: 2, where: 0 }, isStreamed)).toBeUndefined();
     for (const { leave } of hostile) leave();
-    // One database, whoever calls.
+    // All requests are for one database, from many callers.
     const busy = takeAll((at) => ({ who: at, where: 1 }), isStreamed);
     expect(busy.length).toBe(ofDatabase);
     const shared = ['database', ofDatabase, isStreamed];

@@ -135,7 +135,7 @@ describe('when a host tries to lead', () => {
     // Whatever else is seen of the leader: it refuses connections, or its beat is old.
     expect(first((now) => ({ isGone: true, endMillis: now }))).toBe(2_000);
     expect(first((now) => ({ beatAgeMillis: 3_600_000, endMillis: now - 700 }))).toBe(2_700);
-    // An entry that comes later counts anew; the k-th best candidate waits longer.
+    // A later entry starts the wait again; the k-th best candidate waits longer.
     const written = (now: number) => ({ isGone: true, endMillis: now < 1_500 ? now : now - 1_500 });
     expect(first(written)).toBe(3_500);
     expect(first((now) => ({ isGone: true, rank: 2, endMillis: now }))).toBe(2_200);
