@@ -188,17 +188,29 @@ export class S3Client {
         return this.#fetch(input, init, signal);
       },
     });
+    this.#adaptSigning(client);
+    return client;
+  }
+
+  /**
+   * The package has no setting for the token of a session, which must be among the headers that are
+   * signed. It keeps a key for each day, and says that it has that of a new day before it made it:
+   * so requests are signed one after another.
+   */
+  #adaptSigning(client: S3mini): void {
     const token = this.#sessionToken;
-    if (token === undefined) return client;
-    // The package has no setting for it. It must be among the headers that are signed.
+    const more = token === undefined ? {} : { 'x-amz-security-token': token };
     const sign: unknown = Reflect.get(client, '_sign');
     assert(typeof sign === 'function', 's3mini signs requests elsewhere');
+    let last: Promise<unknown> = Promise.resolve();
     const signed = (method: string, key: string, query: object, headers: object): unknown => {
-      const all = { ...headers, 'x-amz-security-token': token };
-      return Reflect.apply(sign, client, [method, key, query, all]);
+      const signing = last.then(() => {
+        return Reflect.apply(sign, client, [method, key, query, { ...headers, ...more }]);
+      });
+      last = signing.catch(() => undefined);
+      return signing;
     };
     Reflect.set(client, '_sign', signed);
-    return client;
   }
 
   async #fetch(

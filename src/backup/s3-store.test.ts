@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { all, pieces } from '../../test/contracts/object-store.contract.ts';
 import { S3Server, s3Keys } from '../../test/support/s3-server.ts';
 import { limits } from '../limits.ts';
@@ -16,7 +16,10 @@ beforeEach(async () => {
   server = await S3Server.start();
 });
 
-afterEach(() => server.stop());
+afterEach(async () => {
+  vi.useRealTimers();
+  await server.stop();
+});
 
 function open(keys = s3Keys as object, bucket = 'bucket'): Promise<ObjectStore> {
   const place = { kind: 's3', bucket, prefix: 'p' } as const;
@@ -104,6 +107,15 @@ it('[history 5.2] a session token is signed with each request', async () => {
   for await (const { name } of store.list('')) expect(name).toBe('large');
   await store.delete('large');
   await expect((await open()).head('large')).rejects.toThrow('it answered 403');
+});
+
+it('[history 5.2] requests of the first moment of a day are signed for it', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 30, 23, 59, 59) });
+  const store = await open();
+  await store.put('a', Buffer.from('x'));
+  vi.setSystemTime(Date.UTC(2026, 11, 1));
+  const heads = await Promise.all(['a', 'a', 'a', 'a'].map((name) => store.head(name)));
+  expect(heads.map((head) => head?.bytes)).toEqual([1, 1, 1, 1]);
 });
 
 it('[history 5.3] a busy store is asked again, and a dead one is reported', async () => {

@@ -16,7 +16,7 @@ import { Host } from './host.ts';
 import type { PublishRequest, RequestedEnv } from './publishing/publish-request.ts';
 import { EnvStore } from './registry/env-store.ts';
 import type { HostCaller } from './registry/host-caller.ts';
-import { SupervisedDatabase } from './supervision/supervised-database.ts';
+import type { DatabaseHandle } from './supervision/database-handle.ts';
 import { temporaryConnection } from './supervision/temporary-connection.ts';
 
 const ada: HostCaller = {
@@ -66,15 +66,12 @@ class Hold {
 }
 
 /** Holds the next update of a program before it begins, and before its outcome is known. */
-function holdUpdate() {
+function holdUpdate(handle: DatabaseHandle) {
   const [before, after] = [new Hold(), new Hold()];
-  const { update } = SupervisedDatabase.prototype;
-  vi.spyOn(SupervisedDatabase.prototype, 'update').mockImplementationOnce(async function (
-    this: SupervisedDatabase,
-    ...given
-  ) {
+  const update = handle.update.bind(handle);
+  vi.spyOn(handle, 'update').mockImplementationOnce(async (...given) => {
     await before.pass();
-    const outcome = await update.apply(this, given);
+    const outcome = await update(...given);
     await after.pass();
     return outcome;
   });
@@ -165,12 +162,14 @@ describe.each(kinds)('values that come with a publish (%s)', (kind) => {
       await again.close();
     }
   };
+  /** It alone is held: what other tests left may still run in this process. */
+  const shop = () => host.database('shop').handle;
   const set = (name: string, text: string) =>
     host.env.set(ada, host.database('shop'), { name, text });
 
   it('[living 4.1] are read by the new program alone, and by it from its first call', async () => {
     await publish(programOf('old'), valuesOf('1'));
-    const { before, after } = holdUpdate();
+    const { before, after } = holdUpdate(shop());
     const published = publish(programOf('new'), valuesOf('2'));
     await before.reached;
     expect(await read()).toEqual(old);
@@ -236,7 +235,7 @@ describe.each(kinds)('values that come with a publish (%s)', (kind) => {
 
   it.runIf(isLocal)('[living 4.1] that are set meanwhile stay as they were set', async () => {
     await publish(programOf('old'), valuesOf('1'));
-    const { before, after } = holdUpdate();
+    const { before, after } = holdUpdate(shop());
     const published = publish(programOf('new'), valuesOf('2'));
     await before.reached;
     await set('URL', 'first');
@@ -255,7 +254,7 @@ describe.each(kinds)('values that come with a publish (%s)', (kind) => {
   it.runIf(isLocal)('[living 4.1] that a new program needs cannot be taken from it', async () => {
     await publish(programOf('old'), valuesOf('1'));
     const more = programOf('new').replace('URL: t', 'MORE: t.string(), URL: t');
-    const { before } = holdUpdate();
+    const { before } = holdUpdate(shop());
     const published = publish(more, [{ name: 'MORE', text: 'x' }]);
     await before.reached;
     const unset = host.env.unset(ada, host.database('shop'), 'MORE');
@@ -273,15 +272,15 @@ describe.each(kinds)('values that come with a publish (%s)', (kind) => {
     async () => {
       await publish(programOf('old'), valuesOf('1'));
       const lost = refusal('database.lost', 'it is not known');
-      const { update } = SupervisedDatabase.prototype;
-      const spied = vi.spyOn(SupervisedDatabase.prototype, 'update');
+      const update = shop().update.bind(shop());
+      const spied = vi.spyOn(shop(), 'update');
       spied.mockRejectedValueOnce(lost);
       await expect(publish(programOf('new'), valuesOf('2'))).rejects.toBe(lost);
       expect(await afterCrash()).toEqual(old);
       expect(await read()).toEqual(old);
 
-      spied.mockImplementationOnce(async function (this: SupervisedDatabase, ...given) {
-        await update.apply(this, given);
+      spied.mockImplementationOnce(async (...given) => {
+        await update(...given);
         throw lost;
       });
       await expect(publish(programOf('new'), valuesOf('2'))).rejects.toBe(lost);
@@ -295,12 +294,9 @@ describe.each(kinds)('values that come with a publish (%s)', (kind) => {
   it.runIf(isLocal)('[living 4.1] wait for a program that a crash could undo', async () => {
     await publish(programOf('old'), valuesOf('1'));
     const late = refusal('durability.timeout', 'late');
-    const { update } = SupervisedDatabase.prototype;
-    vi.spyOn(SupervisedDatabase.prototype, 'update').mockImplementationOnce(async function (
-      this: SupervisedDatabase,
-      ...given
-    ) {
-      await update.apply(this, given);
+    const update = shop().update.bind(shop());
+    vi.spyOn(shop(), 'update').mockImplementationOnce(async (...given) => {
+      await update(...given);
       throw late;
     });
     await expect(publish(programOf('new'), valuesOf('2'))).rejects.toBe(late);
@@ -335,7 +331,7 @@ describe.each(kinds)('values that come with a publish (%s)', (kind) => {
 
   it.runIf(isLocal)('[living 4.3] are encrypted again with a new key, too', async () => {
     await publish(programOf('old'), valuesOf('1'));
-    const { after, before } = holdUpdate();
+    const { after, before } = holdUpdate(shop());
     before.goOn();
     const published = publish(programOf('new'), valuesOf('2'));
     await after.reached;

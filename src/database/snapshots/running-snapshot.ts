@@ -86,9 +86,10 @@ export class RunningSnapshot implements ScanTarget {
   faultAt(now: number): string | undefined {
     if (this.#isRead) return undefined;
     if (this.#pins.revokedFor !== undefined) return this.#pins.revokedFor;
-    if (now - this.#heldSeenAt < 1) return undefined;
-    this.#heldSeenAt = now;
-    this.#heldBytes = this.#pins.heldBytes;
+    if (now - this.#heldSeenAt >= 1) {
+      this.#heldSeenAt = now;
+      this.#heldBytes = this.#pins.heldBytes;
+    }
     if (this.#heldBytes <= this.#pins.heldBytesMax) return undefined;
     return `more than ${this.#pins.heldBytesMax} bytes of rows that changed meanwhile were kept`;
   }

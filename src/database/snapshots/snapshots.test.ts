@@ -9,6 +9,8 @@ import { nextTurn } from '../../node/next-turn.ts';
 import { emptyCatalog } from '../../schema/build-catalog.ts';
 import { Store } from '../../store/store.ts';
 import { type DiskOperation, SimulatedDisk } from '../../testing/simulated-disk.ts';
+import type { MakeAlarm } from '../alarm.ts';
+import type { Clock } from '../clock.ts';
 import { ticketNumber } from '../ticket.ts';
 import { LocalSnapshots } from './local-snapshots.ts';
 import type { SnapshotDesk, SnapshotEvents, SnapshotFile } from './snapshot-desk.ts';
@@ -105,9 +107,10 @@ async function open(rowCount: number, desk: SnapshotDesk, options: Options = {})
   const items = await ItemDatabase.open(rowCount, {
     warn: (message) => warnings.push(message),
     ...(options.disk === undefined ? {} : { disk: options.disk }),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
     snapshots: {
       snapshotDesk: desk,
-      makeAlarm,
+      makeAlarm: options.makeAlarm ?? makeAlarm,
       snapshotSizes: { ...sizesOfLimits, ...options.sizes },
     },
   });
@@ -117,6 +120,30 @@ async function open(rowCount: number, desk: SnapshotDesk, options: Options = {})
 interface Options {
   readonly disk?: SimulatedDisk;
   readonly sizes?: Partial<SnapshotSizes>;
+  readonly clock?: Clock;
+  readonly makeAlarm?: MakeAlarm;
+}
+
+/** Stands still, but for one jump after so many looks at it. */
+class JumpingClock implements Clock {
+  looks = Number.POSITIVE_INFINITY;
+  #millis = 0;
+
+  get jumps(): boolean {
+    return this.looks !== Number.POSITIVE_INFINITY;
+  }
+
+  nowMicros(): bigint {
+    return 1_000_000n + BigInt(this.#millis * 1_000);
+  }
+
+  monotonicMillis(): number {
+    if (this.looks-- === 0) {
+      this.#millis += 1_000;
+      this.looks = Number.POSITIVE_INFINITY;
+    }
+    return this.#millis;
+  }
 }
 
 async function take(items: ItemDatabase): Promise<SnapshotOutcome> {
@@ -182,6 +209,32 @@ describe('a snapshot that is asked for', () => {
       if (block.kind !== 'rows') continue;
       expect(block.rows.bytes.length).toBeLessThanOrEqual(limits.snapshotBlockBytes);
     }
+    await items.database.close();
+  });
+
+  it.each([1, 2, 3, 4, 5])('goes on if time passes after %i looks at it', async (looks) => {
+    const clock = new JumpingClock();
+    const desk = new RecordingDesk();
+    const { items } = await open(10, desk, {
+      clock,
+      makeAlarm: (ring) => ({
+        set(atMicros) {
+          if (atMicros === undefined) return;
+          setImmediate(() => {
+            if (!clock.jumps) clock.looks = looks;
+            ring();
+          });
+        },
+        dispose: () => undefined,
+      }),
+    });
+    await items.put(1, 'busy');
+    let outcome: SnapshotOutcome | undefined;
+    void take(items).then((taken) => {
+      outcome = taken;
+    });
+    for (let turn = 0; turn < 1_000 && outcome === undefined; turn++) await nextTurn();
+    expect(outcome?.kind).toBe('taken');
     await items.database.close();
   });
 

@@ -151,10 +151,10 @@ export class Snapshots {
     else this.#alarm.set(this.#core.clock.nowMicros() + BigInt(Math.ceil(millis * 1_000)));
   }
 
-  /** By the clock of turns it may be too early. */
+  /** By the clock of turns it may be too early. One look decides: a second one would see more. */
   #ring(): void {
-    this.#wake();
-    if (!this.hasWork) this.setAlarm();
+    if (this.hasWork) this.#wake();
+    else this.setAlarm();
   }
 
   /** At the end of a turn, after its records were written. `isBusy`: it has run a request. */
