@@ -192,6 +192,12 @@ export const clusterLimits = {
   copyWaitersMax: 1_000,
   /** How often a read begins again because the copy was replaced. */
   copyTriesMax: 2,
+  /**
+   * A copy that is read shows a publish, and what follows it, once its program is loaded; after so
+   * long, or so many bytes that follow, without it, and its clients come again.
+   */
+  copyUpdateMillisMax: 10_000,
+  copyUpdateBytesMax: 32 * mebibyte,
   /** What one host sends another with a question. */
   linkAskBytesMax: 16 * mebibyte,
   /** How often a host decides again on a change, because others have changed the registry. */

@@ -1,19 +1,20 @@
 import { limits } from '../limits.ts';
 import { acceptedMicrosOf, decodeInputs } from '../log/decode-record.ts';
-import type { CommitRecord } from '../log/record.ts';
+import type { CommitRecord, SchemaRecord } from '../log/record.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
 import { inUseText } from './connections.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
+import { followable, followUpdate } from './follow-update.ts';
 import type { OwnCommit } from './live/own-commit.ts';
 import type { PausedRows } from './live/paused-rows.ts';
 import { resume } from './live/resume.ts';
 import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import { LongReads } from './long-reads.ts';
 import { connectionClosedText, Refusal, type RefusalBody, type SqlRequest } from './outcome.ts';
-import { descriptionOf } from './program.ts';
+import { descriptionOf, type LoadedProgram } from './program.ts';
 import type { Progress } from './progress.ts';
 import { runQuery } from './run-query.ts';
 import { tableFigures } from './table-figures.ts';
@@ -27,10 +28,16 @@ import type {
 } from './turn.ts';
 import { writeNumber } from './write-number.ts';
 
-export interface CopyReaderSurroundings {
+export interface CopyReaderSurroundings extends CopyReaderEvents {
   readonly nextTurn: () => Promise<void>;
   readonly progress: Progress;
   readonly handOver: (turn: TurnReport) => void;
+}
+
+/** What its owner hears of. */
+export interface CopyReaderEvents {
+  /** It goes on by another program; what that means to connections was handed over. */
+  readonly updated: () => void;
   /** It has ended; what it had is refused. */
   readonly ended: (end: CopyReaderEnd) => void;
 }
@@ -128,6 +135,54 @@ export class CopyReader {
     this.#around.handOver(this.#turnOf([]));
   }
 
+  /**
+   * A publish, whose program is loaded: `apply` applies its record. The reader goes on, as the
+   * leader does, if all of its connections can; otherwise it ends. True: the program is its own.
+   */
+  update(record: SchemaRecord, loaded: LoadedProgram, apply: () => void): boolean {
+    const core = this.#core;
+    const next = this.#isEnded ? undefined : followable(core, loaded, record);
+    if (next === undefined) {
+      this.end({ kind: 'replaced' });
+      apply();
+      return false;
+    }
+    // What comes before has the offset of before.
+    this.followed();
+    const stopped = this.#longReads.stopAll();
+    for (const { ticket } of stopped) this.#open.delete(ticket);
+    core.live.begin(noTicket, stopped.length);
+    let end: CopyReaderEnd | undefined = { kind: 'replaced' };
+    let isApplied = false;
+    try {
+      this.#inBatch(() => {
+        apply();
+        isApplied = true;
+        this.#around.progress.calling(noTicket);
+        if (followUpdate(core, next, record)) end = undefined;
+      });
+    } catch (error) {
+      end = { kind: 'failed', bug: error };
+      if (!isApplied) throw error;
+    } finally {
+      this.#around.progress.resting();
+      this.#updated(stopped, end);
+    }
+    return end === undefined;
+  }
+
+  /** `end`: what its connections have is not what the tables have now. */
+  #updated(stopped: readonly TurnResult[], end: CopyReaderEnd | undefined): void {
+    if (end === undefined) {
+      this.#around.handOver(this.#turnOf(stopped));
+      this.#around.updated();
+      return;
+    }
+    this.hold();
+    if (stopped.length > 0) this.#around.handOver(turnOf(stopped, this.#core.store.offset));
+    this.end(end);
+  }
+
   /** What comes from here on may still be lost: it is kept for `leave`. */
   hold(): void {
     this.#isHeld = true;
@@ -141,6 +196,10 @@ export class CopyReader {
     const left = { core: this.#core, own: this.#own };
     this.end({ kind: 'leads' });
     return left;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
   }
 
   /** Reads no more: what is under way is refused. */

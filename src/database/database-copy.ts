@@ -1,11 +1,18 @@
 import { assert, present } from '../assert.ts';
+import type { ReplayedProgram } from '../history/replayed-program.ts';
+import { limits } from '../limits.ts';
 import { CommitLog } from '../log/commit-log.ts';
 import { acceptedMicrosOf } from '../log/decode-record.ts';
 import { epoch } from '../log/epoch.ts';
 import { LogDamageError } from '../log/log-error.ts';
 import { LogPlaces } from '../log/log-places.ts';
 import type { LogPoint } from '../log/log-point.ts';
-import { type CommitRecord, isCommitRecord, type LogRecord } from '../log/record.ts';
+import {
+  type CommitRecord,
+  isCommitRecord,
+  type LogRecord,
+  type SchemaRecord,
+} from '../log/record.ts';
 import { recordsIn } from '../log/records-in.ts';
 import type { LogReplicator, LogWrite } from '../log/replicated-write.ts';
 import { readSegmentHeader, segmentHeaderBytes, segmentName } from '../log/segment.ts';
@@ -15,7 +22,7 @@ import { beginAtSnapshot } from '../log/snapshot-begin.ts';
 import type { Beginning } from '../shared-log/entry-payloads.ts';
 import type { Replica } from '../shared-log/replica.ts';
 import { rowRef } from '../store/row-ref.ts';
-import { CopyReader, type CopyReaderEnd, copyText, type LeftCopy } from './copy-reader.ts';
+import { CopyReader, type CopyReaderEvents, copyText, type LeftCopy } from './copy-reader.ts';
 import type { DatabaseCore } from './core.ts';
 import { Database } from './database.ts';
 import { connectedClients } from './lifecycle.ts';
@@ -44,7 +51,8 @@ import { writeNumber } from './write-number.ts';
  *    └───────────────────────────┘  └── setAside: the tables are made again from what is left
  * ```
  *
- * While it follows, it can have a reader, which ends when the program or the tables are replaced.
+ * While it follows, it can have a reader. A publish, and what follows it, waits until its program is
+ * loaded, so that the reader can go on by that; it ends when it cannot, or when that takes too long.
  */
 export class DatabaseCopy implements Replica {
   readonly #options: LogSurroundings;
@@ -56,6 +64,8 @@ export class DatabaseCopy implements Replica {
   #ahead: LoadedAhead | undefined;
   #loading: Promise<void> | undefined;
   #reader: CopyReader | undefined;
+  /** A publish that is not shown yet, so that the reader can go on by its program. */
+  #update: WaitingUpdate | undefined;
   /** What the reader has left to the actor, with its connections. */
   #left: LeftCopy | undefined;
   /** Records in the log that the tables do not have yet, because they may still be lost. */
@@ -91,7 +101,12 @@ export class DatabaseCopy implements Replica {
 
   /** The commit that published the program that its records end with. */
   get programOffset(): number | undefined {
-    return this.#parts?.replay.program?.offset;
+    return (this.#update?.program ?? this.#parts?.replay.program)?.offset;
+  }
+
+  /** True while a publish waits for its program; see `showUpdate`. */
+  get waitsForProgram(): boolean {
+    return this.#update !== undefined;
   }
 
   get end(): LogPoint {
@@ -185,6 +200,7 @@ export class DatabaseCopy implements Replica {
 
   async apply(write: LogWrite): Promise<void> {
     const { log } = present(this.#parts, 'records follow the beginning of a log');
+    if (this.#update !== undefined) this.#update.bytes += write.records.length;
     for (const record of recordsIn(write.records)) {
       this.#behind.push(record);
       if (!isCommitRecord(record)) continue;
@@ -192,7 +208,8 @@ export class DatabaseCopy implements Replica {
       if (micros > this.#lastMicros) this.#lastMicros = micros;
     }
     log.follow(write, this.#lastMicros);
-    this.#show(this.#settledOffset);
+    if ((this.#update?.bytes ?? 0) > limits.copyUpdateBytesMax) this.showUpdate();
+    else this.#show(this.#settledOffset);
   }
 
   settled(offset: number): void {
@@ -200,36 +217,79 @@ export class DatabaseCopy implements Replica {
     this.#show(offset);
   }
 
-  /** Takes into the tables what is settled; behind them are only records that may be lost. */
-  #show(offset: number): void {
-    if (this.#behind.length === 0) return;
-    const { replay, store, kept } = present(this.#parts, 'records are of a log');
-    const first = this.#behind.findIndex((one) => isCommitRecord(one) && offsetOf(one) > offset);
-    const shown = first < 0 ? this.#behind : this.#behind.slice(0, first);
-    this.#behind = first < 0 ? [] : this.#behind.slice(first);
-    for (const record of shown) {
-      if (record.kind === 'schema') this.#endReader();
-      replay.apply(record);
-      if (record.kind === 'schema') kept.forget(store.offset);
-      if (record.kind !== 'commit') continue;
-      kept.add(record.changes.offset, record.changes.tables, true);
-      this.#reader?.committed(record);
+  /** Shows a publish, and what follows it, although its program is not loaded: the reader ends. */
+  showUpdate(): void {
+    this.#show(this.#settledOffset, true);
+  }
+
+  /**
+   * Takes into the tables what is settled; behind them are only records that may be lost, and a
+   * publish that waits for its program, with what follows. `isUrgent`: none waits.
+   */
+  #show(offset: number, isUrgent = false): void {
+    const behind = this.#behind;
+    if (behind.length === 0) return;
+    const { replay, kept } = present(this.#parts, 'records are of a log');
+    let at = 0;
+    try {
+      for (let record = behind[0]; record !== undefined; record = behind[++at]) {
+        if (isCommitRecord(record) && offsetOf(record) > offset) break;
+        if (record.kind === 'schema') {
+          if (!isUrgent && this.#waitsFor(record)) break;
+          this.#publish(record);
+          continue;
+        }
+        replay.apply(record);
+        if (record.kind !== 'commit') continue;
+        kept.add(record.changes.offset, record.changes.tables, true);
+        this.#reader?.committed(record);
+      }
+    } finally {
+      this.#behind = behind.slice(at);
     }
-    if (shown.length > 0) this.#reader?.followed();
+    if (at > 0) this.#reader?.followed();
   }
 
   #showAll(): void {
-    this.#show(Number.POSITIVE_INFINITY);
+    this.#show(Number.POSITIVE_INFINITY, true);
+  }
+
+  /** True until its program is loaded, if somebody reads. */
+  #waitsFor(record: SchemaRecord): boolean {
+    if (this.#reader === undefined || this.#reader.isEnded) return false;
+    if (this.#update?.record !== record) {
+      const { replay } = present(this.#parts, 'records are of a log');
+      this.#update = { record, program: replay.programOf(record), bytes: 0, ahead: undefined };
+    }
+    return this.#update.ahead === undefined;
+  }
+
+  /** The program of a record, and its tables. */
+  #publish(record: SchemaRecord): void {
+    const { replay, store, kept } = present(this.#parts, 'records are of a log');
+    const apply = (): void => {
+      replay.apply(record);
+      kept.forget(store.offset);
+    };
+    const ahead = this.#update?.ahead;
+    this.#update = undefined;
+    if (ahead === undefined) {
+      this.#endReader();
+      apply();
+      return;
+    }
+    const before = this.#ahead;
+    this.#ahead = ahead;
+    if (this.#reader === undefined) apply();
+    else if (!this.#reader.update(record, ahead.loaded, apply)) this.#reader = undefined;
+    before?.loaded.runner.dispose();
   }
 
   /**
    * Answers reads of what is settled, until the program is replaced or this host leads;
    * `undefined`: the program is not loaded, or the tables have what may still be lost.
    */
-  async read(
-    options: DatabaseOptions,
-    ended: (end: CopyReaderEnd) => void,
-  ): Promise<CopyReader | undefined> {
+  async read(options: DatabaseOptions, events: CopyReaderEvents): Promise<CopyReader | undefined> {
     const parts = this.#parts;
     const ahead = this.#ahead;
     if (parts === undefined || !this.isWarm || this.#isLed) return undefined;
@@ -240,7 +300,7 @@ export class DatabaseCopy implements Replica {
     }
     const { nextTurn, progress, owner } = options;
     const handOver = owner.handOver.bind(owner);
-    const reader = new CopyReader(core, { nextTurn, progress, handOver, ended });
+    const reader = new CopyReader(core, { ...events, nextTurn, progress, handOver });
     this.#reader?.end({ kind: 'replaced' });
     this.#reader = reader;
     return reader;
@@ -251,7 +311,8 @@ export class DatabaseCopy implements Replica {
     const parts = this.#parts;
     if (parts === undefined) return 0;
     const { store, kept } = parts;
-    return store.memory().totalBytes + kept.bytes + (this.#reader?.viewBytes ?? 0);
+    const besides = (this.#reader?.viewBytes ?? 0) + (this.#update?.bytes ?? 0);
+    return store.memory().totalBytes + kept.bytes + besides;
   }
 
   #endReader(): void {
@@ -278,7 +339,8 @@ export class DatabaseCopy implements Replica {
 
   /** True if the program that its records end with is loaded, so that it could serve at once. */
   get isWarm(): boolean {
-    return this.#ahead !== undefined && this.#ahead.program === this.#parts?.replay.program;
+    if (this.#ahead === undefined || this.#update !== undefined) return false;
+    return this.#ahead.program === this.#parts?.replay.program;
   }
 
   /**
@@ -295,11 +357,16 @@ export class DatabaseCopy implements Replica {
   async #load(options: DatabaseOptions): Promise<void> {
     const parts = this.#parts;
     if (parts === undefined || this.isWarm) return;
-    this.#forgetAhead();
-    const ahead = await loadAhead(options, parts);
-    const isStill = this.#parts === parts && parts.replay.program === ahead.program;
-    if (isStill) this.#ahead = ahead;
-    else ahead.loaded.runner.dispose();
+    if (this.#update === undefined) this.#forgetAhead();
+    const { store, replay } = parts;
+    const ahead = await loadAhead(options, store, this.#update?.program ?? replay.program);
+    if (this.#parts === parts && this.#update?.program === ahead.program) {
+      this.#update.ahead = ahead;
+      this.#show(this.#settledOffset);
+    } else if (this.#parts === parts && replay.program === ahead.program) {
+      this.#forgetAhead();
+      this.#ahead = ahead;
+    } else ahead.loaded.runner.dispose();
   }
 
   #forgetAhead(): void {
@@ -446,11 +513,22 @@ export class DatabaseCopy implements Replica {
     const { log, places } = present(this.#parts, 'files of a log are open');
     this.#endReader();
     this.#behind = [];
+    this.#update?.ahead?.loaded.runner.dispose();
+    this.#update = undefined;
     places.close();
     // Files that are cut must not have a sync under way, which keeps them open.
     await log.syncHere().catch(() => undefined);
     log.abandon();
   }
+}
+
+/** A publish whose program is being loaded. */
+interface WaitingUpdate {
+  readonly record: SchemaRecord;
+  readonly program: ReplayedProgram;
+  /** Of what has come behind it. */
+  bytes: number;
+  ahead: LoadedAhead | undefined;
 }
 
 /** What a new database begins with. */

@@ -189,13 +189,13 @@ export interface LoadedAhead {
   readonly loaded: LoadedProgram;
 }
 
-/** Loads the program with which a log ends, for `coreOfLog`. */
+/** Loads the program with which a log ends, or will end, for `coreOfLog`. */
 export async function loadAhead(
   given: DatabaseOptions,
-  { store, replay }: Pick<ReplayedLog, 'store' | 'replay'>,
+  store: Store,
+  program: ReplayedProgram | undefined,
 ): Promise<LoadedAhead> {
   const options = withLines(given);
-  const { program } = replay;
   if (program === undefined) throw new NoProgramError('the log holds no program');
   const { source, described, publishedMicros } = program;
   const context = contextOf(options, store, publishedMicros);
@@ -214,7 +214,7 @@ export async function coreOfLog(
   ahead?: LoadedAhead,
   isNextTerm = false,
 ): Promise<DatabaseCore> {
-  const { program, loaded, ...was } = ahead ?? (await loadAhead(given, { store, replay }));
+  const { program, loaded, ...was } = ahead ?? (await loadAhead(given, store, replay.program));
   const options = { ...was.options, full: given.full };
   assert(program === replay.program, 'the program that serves is that of the log');
   const lastMicros = isNextTerm ? replay.lastMicros + 1n : replay.lastMicros;

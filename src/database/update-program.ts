@@ -447,7 +447,7 @@ function replaceViews(
 }
 
 /** Live queries survive an update, unless their connections end with it. */
-function replaceLive(
+export function replaceLive(
   core: DatabaseCore,
   views: readonly ViewChange[],
   changes: ChangeSet | undefined,

@@ -5,6 +5,7 @@ import {
   type LogRecord,
   type MigratedTables,
   type SchemaChange,
+  type SchemaRecord,
   type StagedRows,
 } from '../log/record.ts';
 import type { Catalog } from '../schema/catalog.ts';
@@ -27,6 +28,8 @@ export class LogReplay {
   readonly #store: Store;
   readonly #snapshots: SnapshotLoader;
   #program: ReplayedProgram | undefined;
+  /** What was made of a record that has not been applied. */
+  #coming: { readonly record: SchemaRecord; readonly program: ReplayedProgram } | undefined;
   #lastMicros = 0;
   /** Rows of a migration whose record has not come. */
   #staged: StagedTables | undefined;
@@ -76,6 +79,12 @@ export class LogReplay {
     return this.#program ?? this.#snapshots.loaded?.program;
   }
 
+  /** The program that a record brings: the same one before it is applied, and after. */
+  programOf(record: SchemaRecord): ReplayedProgram {
+    if (this.#coming?.record !== record) this.#coming = { record, program: programIn(record) };
+    return this.#coming.program;
+  }
+
   #replaced({ run, tables }: MigratedTables, catalog: Catalog): ReplacedTables {
     const specs = new Map(catalog.tables.map((spec) => [spec.id, spec]));
     const made = new Map<TableId, Table>();
@@ -104,7 +113,7 @@ export class LogReplay {
     if (micros > this.#lastMicros && Number.isSafeInteger(micros)) this.#lastMicros = micros;
   }
 
-  #schema(record: Extract<LogRecord, { kind: 'schema' }>): void {
+  #schema(record: SchemaRecord): void {
     const { schema, migration, changes, offset } = record;
     const catalog = decodeCatalog(schema.catalog);
     const replaced = migration && this.#replaced(migration, catalog);
@@ -112,13 +121,18 @@ export class LogReplay {
     const applied = this.#store.prepareMigration(catalog, defaultsOf(schema), replaced).apply();
     if (changes !== undefined) this.#store.replayJoined(changes);
     assert(applied === offset, `the schema change of ${offset} is at another offset`);
-    this.#program = {
-      source: { kind: schema.programKind, bytes: schema.program.slice() },
-      described: schema.definition.slice(),
-      publishedMicros: decodeInputs(record.inputs).timestampMicros,
-      offset,
-    };
+    this.#program = this.programOf(record);
+    this.#coming = undefined;
   }
+}
+
+function programIn({ schema, inputs, offset }: SchemaRecord): ReplayedProgram {
+  return {
+    source: { kind: schema.programKind, bytes: schema.program.slice() },
+    described: schema.definition.slice(),
+    publishedMicros: decodeInputs(inputs).timestampMicros,
+    offset,
+  };
 }
 
 function defaultsOf({ defaults }: SchemaChange): Map<TableId, Uint8Array[]> {

@@ -124,6 +124,9 @@ export type LogRecord =
 /** A record of a commit, which has inputs. */
 export type CommitRecord = Extract<LogRecord, { readonly inputs: Uint8Array }>;
 
+/** Of a program that is published. */
+export type SchemaRecord = Extract<LogRecord, { readonly kind: 'schema' }>;
+
 /** True for a record that takes an offset, and has inputs. */
 export function isCommitRecord(record: LogRecord): record is CommitRecord {
   return 'inputs' in record;

@@ -85,6 +85,8 @@ export class MemberRun {
   #wantsReads = false;
   #reader: CopyReader | undefined;
   #isBeginning = false;
+  /** Since when a publish waits for its program. */
+  #waitsSince: number | undefined;
   /** When it looks at the engine again, unless there is a reason to do it before. */
   #lookAt = 0;
 
@@ -161,6 +163,7 @@ export class MemberRun {
   /** What the leader says of its commits; see `Member`. */
   noteSettled(note: SettledNote): void {
     this.#member?.noteSettled(note);
+    this.#careForUpdate();
     void this.#beginReader();
   }
 
@@ -189,7 +192,10 @@ export class MemberRun {
     if (this.#reader !== undefined || this.#replicator !== undefined || this.#isStopped) return;
     this.#isBeginning = true;
     try {
-      this.#reader = await copy.read(options, (end) => this.#readerEnded(end));
+      this.#reader = await copy.read(options, {
+        updated: () => this.#options.readable(this.#reader?.description),
+        ended: (end) => this.#readerEnded(end),
+      });
       if (this.#reader !== undefined) this.#options.readable(this.#reader.description);
     } finally {
       this.#isBeginning = false;
@@ -309,11 +315,27 @@ export class MemberRun {
       if (member.state.kind === 'failed') throw new SharedLogFaultError(member.state.reason);
       if (this.#replicator !== undefined) return;
       if (member.isAtEnd) this.#warmth.care(copy, () => copy.warm(options));
+      this.#careForUpdate();
       this.#tellRole(member, copy);
       void this.#beginReader();
       isSent = await this.#untilDue(member);
       if (this.#isStopped) throw stopped();
     }
+  }
+
+  /** A publish is shown once its program is loaded, or cannot be, or takes too long. */
+  #careForUpdate(): void {
+    const copy = this.#copy;
+    const options = this.#databaseOptions;
+    if (copy?.waitsForProgram !== true || options === undefined || this.#isStopped) {
+      this.#waitsSince = undefined;
+      return;
+    }
+    const warmth = this.#warmth;
+    warmth.care(copy, () => copy.warm(options));
+    this.#waitsSince ??= performance.now();
+    const isLate = performance.now() - this.#waitsSince > limits.copyUpdateMillisMax;
+    if (isLate || !warmth.isLoading) copy.showUpdate();
   }
 
   async #look(member: Member): Promise<void> {
