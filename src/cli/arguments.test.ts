@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { joinOptionalValues } from './arguments.ts';
+import { asGiven, joinOptionalValues } from './arguments.ts';
 
 describe('options with an optional value', () => {
   it.each([
@@ -15,5 +15,11 @@ describe('options with an optional value', () => {
     ['call db add -5', 'call db add -5'],
   ])('[cli 2.1] take it behind = only: %s', (given, joined) => {
     expect(joinOptionalValues(given.split(' ')).join(' ')).toBe(joined);
+  });
+
+  it('[cli 2.1] are named as they were given', () => {
+    expect(asGiven("error: unknown option '--yes=all'")).toBe("error: unknown option '--yes'");
+    expect(asGiven("error: unknown option '--server=all'")).toContain("'--server=all'");
+    expect(asGiven("'--yes=remote' is invalid")).toContain("'--yes=remote'");
   });
 });

@@ -17,6 +17,13 @@ export function joinOptionalValues(words: readonly string[]): string[] {
   return [...options.map(joined), ...words.slice(options.length)];
 }
 
+/** A message about options, with those that `joinOptionalValues` has rewritten as they were given. */
+export function asGiven(message: string): string {
+  return message.replace(/(--[a-z-]+)=([a-z]+)/g, (text, name: string, value: string) => {
+    return bareValues[name] === value ? name : text;
+  });
+}
+
 function joined(word: string): string {
   const [, name = '', value] = /^(--?[a-z-]+)(=.*)?$/s.exec(word) ?? [];
   const long = longNames[name] ?? name;

@@ -1,5 +1,6 @@
 import { Command, Help } from 'commander';
 import { productVersion } from '../service/version.ts';
+import { asGiven } from './arguments.ts';
 import { addAudit } from './commands/audit.ts';
 import { addBackup } from './commands/backup.ts';
 import { addBuild } from './commands/build.ts';
@@ -64,6 +65,7 @@ export function makeProgram(io: Io): Command {
     .helpCommand('help [command]', 'print help for a command')
     .addHelpText('after', examples)
     .showHelpAfterError('(add --help for usage)')
+    .configureOutput({ outputError: (text, write) => write(asGiven(text)) })
     .configureHelp({ sortSubcommands: false, showGlobalOptions: false, subcommandTerm })
     .exitOverride();
   const adders = [
