@@ -1,3 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { unreachable } from '../../src/assert.ts';
+import type { NetworkLab } from '../support/network-lab.ts';
 import { itemsModule } from './cli-support.ts';
 import { ServiceCluster, type SharedEngine } from './cluster-support.ts';
 import type { RunningService } from './harness.ts';
@@ -13,11 +16,14 @@ export interface ClusterKillReport {
   /** Milliseconds from the loss of a leader to the next acknowledged call that began after it. */
   readonly kills: readonly number[];
   readonly pauses: readonly number[];
+  readonly cuts: readonly number[];
 }
 
 export interface ClusterKillPlan {
   readonly kills: number;
   readonly pauses: number;
+  /** How often the network of a host breaks; see `Rounds.cut`. Needs a lab. */
+  readonly cuts?: number;
 }
 
 const names = ['a', 'b', 'c'] as const;
@@ -25,6 +31,15 @@ type Name = (typeof names)[number];
 const database = 'ledger';
 const writers = 6;
 const callMillisMax = 10_000;
+/** Longer than a lease. */
+const awhile = 4_000;
+
+/**
+ * What is cut: a leader from everybody; from its engine; from the other hosts, in one direction; and
+ * a follower from the engine and the leader, likewise.
+ */
+const cutKinds = ['all', 'engine', 'hosts', 'follower'] as const;
+type CutKind = (typeof cutKinds)[number];
 
 /**
  * Writes through all three hosts of a cluster while its leader is killed, or stopped for a while,
@@ -33,12 +48,16 @@ const callMillisMax = 10_000;
 export async function clusterKillRounds(
   plan: ClusterKillPlan,
   start: () => Promise<ServiceCluster<SharedEngine>> = () => ServiceCluster.start(),
+  lab?: NetworkLab,
 ): Promise<ClusterKillReport> {
   const cluster = await start();
   try {
     const rounds = await Rounds.begin(cluster);
     for (let kill = 0; kill < plan.kills; kill += 1) await rounds.kill();
     for (let pause = 0; pause < plan.pauses; pause += 1) await rounds.pause();
+    for (let cut = 0; lab !== undefined && cut < (plan.cuts ?? 0); cut += 1) {
+      await rounds.cut(lab, cutKinds[cut % cutKinds.length] ?? 'all');
+    }
     return await rounds.end();
   } finally {
     await cluster.close();
@@ -52,7 +71,7 @@ class Rounds {
   readonly #asked = new Set<string>();
   readonly #acknowledged = new Set<string>();
   readonly #load: Promise<unknown>;
-  readonly #times = { kills: [] as number[], pauses: [] as number[] };
+  readonly #times = { kills: [] as number[], pauses: [] as number[], cuts: [] as number[] };
   #isOver = false;
   #probes = 0;
 
@@ -97,6 +116,39 @@ class Rounds {
       this.#times.pauses.push(await back);
     } finally {
       child.kill('SIGCONT');
+    }
+  }
+
+  /** Breaks a part of the network until calls are acknowledged again, or for a while, and mends it. */
+  async cut(lab: NetworkLab, kind: CutKind): Promise<void> {
+    const leader = await this.#leader();
+    const others = names.filter((name) => name !== leader);
+    const engine = ['primary', 'standby'];
+    const [follower = 'b'] = others;
+    switch (kind) {
+      case 'all':
+        lab.cut(leader);
+        this.#times.cuts.push(await this.#untilBack(leader));
+        lab.heal(leader);
+        return;
+      case 'engine':
+        lab.silence(leader, engine);
+        this.#times.cuts.push(await this.#untilBack(leader));
+        lab.hear(leader, engine);
+        return;
+      case 'hosts':
+        // It leads on: others reach it again, or wait.
+        lab.silence(leader, others);
+        await sleep(awhile);
+        lab.hear(leader, others);
+        return;
+      case 'follower':
+        lab.silence(follower, [...engine, leader]);
+        await sleep(awhile);
+        lab.hear(follower, [...engine, leader]);
+        return;
+      default:
+        unreachable(kind);
     }
   }
 

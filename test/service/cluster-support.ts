@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { NetworkLab } from '../support/network-lab.ts';
 import { PostgresCluster } from '../support/postgres-cluster.ts';
 import { S3Server, s3Keys } from '../support/s3-server.ts';
 import { freePort, RunningService, type RunResult, Sandbox } from './harness.ts';
@@ -16,6 +17,8 @@ export interface SharedEngine {
 export class ServiceCluster<Engine extends SharedEngine = PostgresEngine> {
   readonly engine: Engine;
   readonly sandbox: Sandbox;
+  /** Each host is a machine of it; absent: they are processes of this one. */
+  readonly #lab: NetworkLab | undefined;
   /** A test can have one of its own. */
   secret = randomBytes(32).toString('base64');
   /** True: each host has the secret in a file of its own, see `secretFile`. */
@@ -24,17 +27,26 @@ export class ServiceCluster<Engine extends SharedEngine = PostgresEngine> {
   /** Who operates it, once logged in. */
   #operator: { readonly identity: string; readonly token: string } | undefined;
 
-  private constructor(engine: Engine, sandbox: Sandbox) {
+  private constructor(engine: Engine, sandbox: Sandbox, lab: NetworkLab | undefined) {
     this.engine = engine;
     this.sandbox = sandbox;
+    this.#lab = lab;
   }
 
   static async start(): Promise<ServiceCluster> {
     return ServiceCluster.on(await PostgresEngine.start());
   }
 
-  static async on<Engine extends SharedEngine>(engine: Engine): Promise<ServiceCluster<Engine>> {
-    return new ServiceCluster(engine, await Sandbox.make());
+  static async on<Engine extends SharedEngine>(
+    engine: Engine,
+    lab?: NetworkLab,
+  ): Promise<ServiceCluster<Engine>> {
+    return new ServiceCluster(engine, await Sandbox.make(), lab);
+  }
+
+  /** On machines of a lab, which has the servers of PostgreSQL as `primary` and `standby`. */
+  static async within(lab: NetworkLab): Promise<ServiceCluster> {
+    return ServiceCluster.on(await PostgresEngine.start(lab), lab);
   }
 
   get postgres(): Engine extends PostgresEngine ? PostgresCluster : never {
@@ -122,12 +134,14 @@ export class ServiceCluster<Engine extends SharedEngine = PostgresEngine> {
   /** Starts a host. */
   async starting(name: string, flags: readonly string[] = []): Promise<RunningService> {
     const port = await freePort();
+    const { address = '127.0.0.1', under = [] } = this.#lab?.machine(name) ?? {};
     const operators = this.#operator === undefined ? [] : ['--operator', this.#operator.identity];
-    const all = [...operators, ...this.#secretFlags(name), ...flags];
-    const child = this.sandbox.spawn(startOf(this.folder(name), name, port, all), {
-      env: this.environment,
+    const policy = this.#lab === undefined ? [] : ['--publish-policy', 'anyone'];
+    const all = [...operators, ...policy, ...this.#secretFlags(name), ...flags];
+    const child = this.sandbox.spawn(startOf(this.folder(name), name, { port, address }, all), {
+      ...{ env: this.environment, under },
     });
-    const service = new RunningService(child, `http://127.0.0.1:${port}`);
+    const service = new RunningService(child, `http://${address}:${port}`);
     this.#hosts.push(service);
     return service;
   }
@@ -139,7 +153,8 @@ export class ServiceCluster<Engine extends SharedEngine = PostgresEngine> {
     env: NodeJS.ProcessEnv = {},
   ): Promise<RunResult> {
     const all = [...this.#secretFlags(name), ...flags];
-    const args = startOf(this.folder(name), name, await freePort(), all);
+    const at = { port: await freePort(), address: '127.0.0.1' };
+    const args = startOf(this.folder(name), name, at, all);
     return this.sandbox.run(args, { env: { ...this.environment, ...env } });
   }
 
@@ -158,8 +173,12 @@ class PostgresEngine implements SharedEngine {
     this.postgres = postgres;
   }
 
-  static async start(): Promise<PostgresEngine> {
-    return new PostgresEngine(await PostgresCluster.start());
+  static async start(lab?: NetworkLab): Promise<PostgresEngine> {
+    if (lab === undefined) return new PostgresEngine(await PostgresCluster.start());
+    const [primary, standby] = [lab.addressOf('primary'), lab.addressOf('standby')];
+    return new PostgresEngine(
+      await PostgresCluster.start({ primary, standby, network: lab.network }),
+    );
   }
 
   get environment(): NodeJS.ProcessEnv {
@@ -196,7 +215,12 @@ export class StoreEngine implements SharedEngine {
   }
 }
 
-function startOf(folder: string, name: string, port: number, flags: readonly string[]): string[] {
-  const own = ['--data-dir', folder, '--host-name', name, '--cluster-listen', '127.0.0.1:0'];
-  return ['start', '--listen-addr', `127.0.0.1:${port}`, ...own, ...flags];
+function startOf(
+  folder: string,
+  name: string,
+  { address, port }: { readonly address: string; readonly port: number },
+  flags: readonly string[],
+): string[] {
+  const own = ['--data-dir', folder, '--host-name', name, '--cluster-listen', `${address}:0`];
+  return ['start', '--listen-addr', `${address}:${port}`, ...own, ...flags];
 }

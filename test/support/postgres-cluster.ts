@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -25,14 +25,28 @@ export class PostgresCluster {
     this.#servers = { primary, standby };
   }
 
-  static async start(): Promise<PostgresCluster> {
+  /** `place`: where they are reached, if not by loopback, and from which network. */
+  static async start(place: PostgresNetwork = loopback): Promise<PostgresCluster> {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'reducerdb-postgres-'));
     own(folder);
-    const primary = new PostgresServer(path.join(folder, 'primary'), await freePort());
+    const { network } = place;
+    const primary = new PostgresServer(
+      path.join(folder, 'primary'),
+      await freePort(),
+      place.primary,
+    );
     run('initdb', ['-D', primary.data, '-U', 'postgres', '-A', 'trust', '--no-sync'], folder);
+    if (network !== undefined) {
+      const rules = ['all', 'replication'].map((what) => `host ${what} all ${network} trust\n`);
+      appendFileSync(path.join(primary.data, 'pg_hba.conf'), rules.join(''));
+    }
     await primary.start();
-    const standby = new PostgresServer(path.join(folder, 'standby'), await freePort());
-    const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=standby`;
+    const standby = new PostgresServer(
+      path.join(folder, 'standby'),
+      await freePort(),
+      place.standby,
+    );
+    const source = `host=${primary.address} port=${primary.port} user=postgres application_name=standby`;
     run('pg_basebackup', ['-D', standby.data, '-R', '-X', 'stream', '-d', source], folder);
     await standby.start();
     const cluster = new PostgresCluster(folder, primary, standby);
@@ -53,7 +67,8 @@ export class PostgresCluster {
   /** The address of both, for `parsePostgresPlace`. */
   get address(): string {
     const { primary, standby } = this.#servers;
-    return `postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres`;
+    const [one, other] = [standby, primary].map(({ address, port }) => `${address}:${port}`);
+    return `postgres://postgres@${one},${other}/postgres`;
   }
 
   /** Waits until commits wait for the standby. */
@@ -68,19 +83,32 @@ export class PostgresCluster {
   }
 }
 
+/** The addresses of both, and the network of those who may ask. */
+export interface PostgresNetwork {
+  readonly primary: string;
+  readonly standby: string;
+  readonly network: string | undefined;
+}
+
+const loopback: PostgresNetwork = {
+  ...{ primary: '127.0.0.1', standby: '127.0.0.1', network: undefined },
+};
+
 export class PostgresServer {
   readonly data: string;
   readonly port: number;
+  readonly address: string;
   #process: ChildProcess | undefined;
 
-  constructor(data: string, port: number) {
+  constructor(data: string, port: number, address: string) {
     this.data = data;
     this.port = port;
+    this.address = address;
   }
 
   async start(): Promise<void> {
     const settings = [
-      ...['listen_addresses=127.0.0.1', `port=${this.port}`, 'unix_socket_directories='],
+      ...[`listen_addresses=${this.address}`, `port=${this.port}`, 'unix_socket_directories='],
       ...['shared_buffers=32MB', 'max_connections=200', 'wal_level=replica', 'hot_standby=on'],
     ];
     const args = ['-D', this.data, ...settings.flatMap((setting) => ['-c', setting])];
@@ -115,7 +143,7 @@ export class PostgresServer {
   }
 
   #psql(text: string) {
-    const place = ['-h', '127.0.0.1', '-p', `${this.port}`, '-U', 'postgres', '-d', 'postgres'];
+    const place = ['-h', this.address, '-p', `${this.port}`, '-U', 'postgres', '-d', 'postgres'];
     const args = ['-X', '-A', '-t', '-q', '-c', text];
     return spawnSync(programOf('psql') ?? 'psql', [...place, ...args], { encoding: 'utf8' });
   }
