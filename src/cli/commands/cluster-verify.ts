@@ -45,6 +45,7 @@ export function addClusterRepair(cluster: Command, io: Io): void {
     .action(async (database: string, flags: RepairFlags, command: Command) => {
       const session = new Session(io, command);
       const api = await session.apiWithIdentity();
+      await requireHost(api, flags.from);
       const question =
         `Make the shared log of ${database} match the log of ${flags.from}? ` +
         'Commits that no host is known to have are lost then.';
@@ -56,6 +57,16 @@ export function addClusterRepair(cluster: Command, io: Io): void {
       io.out(flags.json === true ? JSON.stringify(outcome) : repairText(database, outcome));
     });
 }
+
+/** A slip is told before anybody is asked. */
+async function requireHost(api: Api, name: string): Promise<void> {
+  const { hosts } = await api.json('GET', '/v1/cluster/hosts', hostsShape);
+  if (hosts.some((host) => host.name === name)) return;
+  const all = hosts.map((host) => host.name).join(', ');
+  throw new CliError(`No host is named ${name}. The hosts of the cluster are ${all}.`);
+}
+
+const hostsShape = object({ hosts: list(object({ name: string })) });
 
 interface RepairFlags extends Flags {
   readonly from: string;
