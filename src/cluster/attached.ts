@@ -82,6 +82,7 @@ export class Attached implements Attachment {
   #stays: Staying | undefined;
   #isConnected: boolean;
   #isClosing = false;
+  #isHeld = false;
   #isOver = false;
   /** Who has not taken it, and when it is asked again; the pause grows. */
   #lostAt: AttachedLeader | undefined;
@@ -104,6 +105,27 @@ export class Attached implements Attachment {
     return this.#queue.length + posted;
   }
 
+  get leaderLives(): boolean {
+    return [this.#leaving, this.#post].every((post) => {
+      return post === undefined || post.sent.size === 0 || !post.leader.hasEnded;
+    });
+  }
+
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  goOn(again: readonly AttachedRequest[]): void {
+    if (this.#isOver || !this.#isHeld) return;
+    this.#isHeld = false;
+    const at = this.#around.now();
+    this.#enqueue(
+      again.map((request) => ({ request, at })),
+      'first',
+    );
+    this.#pump();
+  }
+
   send(request: AttachedRequest): void {
     if (this.#isOver || this.#isClosing) return;
     const { group, now } = this.#around;
@@ -118,6 +140,7 @@ export class Attached implements Attachment {
   close(): void {
     if (this.#isOver || this.#isClosing) return;
     this.#isClosing = true;
+    this.#isHeld = false;
     this.#pump();
   }
 
@@ -199,6 +222,7 @@ export class Attached implements Attachment {
     // The client was told that nobody knows of what was forgotten.
     const again = new Set(undone.filter((request) => !post.forgotten.has(request)));
     const unknown = [...post.sent].filter((request) => !again.has(request));
+    const leaderLives = !post.leader.hasEnded;
     post.sent.clear();
     post.forgotten.clear();
     this.#enqueue(
@@ -207,7 +231,7 @@ export class Attached implements Attachment {
     );
     for (const request of unknown) {
       if (!this.#isOver)
-        this.#sink.answered(request, { kind: 'unknown', body: lostElsewhere().body });
+        this.#sink.answered(request, { kind: 'unknown', body: lostElsewhere().body, leaderLives });
     }
     this.#pump();
   }
@@ -274,7 +298,7 @@ export class Attached implements Attachment {
       const answer = next?.answer;
       // In its turn: once it is let in, and has the answers to what it sent before.
       if (answer !== undefined && (post.sent.size > 0 || !this.#isConnected)) break;
-      if (next === undefined || this.#leaving !== undefined) break;
+      if (next === undefined || this.#leaving !== undefined || this.#isHeld) break;
       this.#dequeue();
       if (answer !== undefined) {
         this.#sink.answered(next.request, answer);

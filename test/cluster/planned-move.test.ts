@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { identityToHex } from '../../src/values/identity.ts';
 import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { program } from '../service/built-program.ts';
@@ -8,9 +10,11 @@ import { startPair } from '../support/cluster-pair.ts';
 import {
   type ClusterService,
   type ClusterServices,
+  readsCopy,
   roleAt,
   until,
 } from '../support/cluster-services.ts';
+import { RecordingSocket } from '../support/recording-socket.ts';
 import { takeTurns } from '../support/share.ts';
 import { connect, own } from '../support/tavern-client.ts';
 
@@ -147,6 +151,55 @@ it('[replication 9.4, 11.8] WebSockets are told what became of the calls that ra
     });
     const rows = JSON.parse(text)[0].rows.map(([id]: [number]) => id);
     expect(rows.sort()).toEqual(answered.sort());
+  } finally {
+    await services.close();
+  }
+});
+
+it('[replication 9.4, 11.2] calls of clients at followers know nothing of a move', async () => {
+  const { services, a, b, owner, identity } = await startPair('tavern', await tavern());
+  try {
+    const database = identityToHex(identity);
+    await readsCopy(b, identity);
+    const far = await RecordingSocket.open({ url: b.url, database, as: owner });
+    expect(far.isRelayed).toBe(false);
+    const sent: number[] = [];
+    let isOver = false;
+    const load = (async () => {
+      for (let id = 1; !isOver; id++) {
+        const writer = new BinaryWriter();
+        writer.u32(id);
+        writer.string('guest');
+        writer.u32(1);
+        sent.push(far.call('add', writer.finish()));
+        await sleep(2);
+      }
+    })();
+    for (const [from, to] of [
+      [a, 'b'],
+      [b, 'a'],
+      [a, 'b'],
+      [b, 'a'],
+    ] as const) {
+      await until(() => roleAt(from, identity) === 'leader');
+      await until(async () => {
+        const moving = from.part.operations?.move(identity, to);
+        return moving?.then(
+          () => true,
+          () => false,
+        ) as Promise<boolean>;
+      });
+      const { length } = sent;
+      await until(() => sent.length > length + 100);
+    }
+    isOver = true;
+    await load;
+    const outcomes = await Promise.all(sent.map((id) => far.outcomeOf(id)));
+    const others = outcomes.filter(
+      (one) => one.kind !== 'reducerResult' || one.outcome.kind !== 'ok',
+    );
+    expect(others).toEqual([]);
+    expect(far.isClosed).toBe(false);
   } finally {
     await services.close();
   }

@@ -32,6 +32,7 @@ export interface FarEvents {
  *  commit shown, answer later     the commit's place among the events is kept for the outcome
  *  leader lost, commit shown      the outcome is that of the commit, if the reducer returns nothing
  *  leader lost, no commit         unknown, once the copy shows all that this leader has written
+ *  leader lives, no commit        likewise, but it is sent to the next one: nothing of it was done
  * ```
  *
  * Outcomes are sent in the order of the calls.
@@ -118,21 +119,42 @@ export class FarCalls {
    * returned, in order, and is this host's to run. Nothing is sent to the leader any more.
    */
   release(): readonly (LiveCall | LiveProcedure)[] {
+    const { leaderLives } = this.#attachment;
     const unsent = this.#attachment.release().flatMap((one) => this.#requestsOf(one));
     const isUnsent = new Set<LiveCall | LiveProcedure>(unsent);
-    for (const [request, call] of [...this.#calls]) {
-      if (!isUnsent.has(call.request)) call.answer ??= lostAnswer;
-      else {
-        this.#calls.delete(request);
-        this.#matches.remove(call);
-      }
-    }
+    for (const { request } of this.#calls.values())
+      if (isUnsent.has(request)) this.#remove(request);
+    for (const call of this.#calls.values()) call.answer ??= { ...lostAnswer, leaderLives };
+    const again = this.#undone().map(({ request }) => request);
+    for (const request of again) this.#remove(request);
     this.#settle(true);
     for (const request of this.#procedures.values()) {
       if (!isUnsent.has(request)) this.#events.add({ kind: 'refused', request, body: lostBody });
     }
     this.#stop();
-    return unsent;
+    return [...again, ...unsent];
+  }
+
+  #remove(request: object): void {
+    const call = this.#calls.get(request);
+    this.#calls.delete(request);
+    if (call !== undefined) this.#matches.remove(call);
+  }
+
+  /**
+   * The last calls that leaders which live have left undone: the log has no commit of theirs, and
+   * none of a call behind them. In order.
+   */
+  #undone(): readonly FarCall[] {
+    let undone: FarCall[] = [];
+    for (const call of this.#calls.values()) {
+      const { answer, isRepeated } = call;
+      if (answer === undefined || answer.kind === 'refused') continue;
+      const isUndone = answer.kind === 'unknown' && answer.leaderLives === true && !isRepeated;
+      if (isUndone && this.#matches.lostPlace(call) === undefined) undone.push(call);
+      else undone = [];
+    }
+    return undone;
   }
 
   /** The client has left. Calls that were sent still run. */
@@ -158,7 +180,7 @@ export class FarCalls {
 
   #note(request: LiveCall): void {
     const term = this.#around.shownTerm() ?? 0;
-    const call: FarCall = { request, term, answer: undefined, lostAt: 0 };
+    const call: FarCall = { request, term, answer: undefined, isRepeated: false, lostAt: 0 };
     this.#calls.set(request, call);
     this.#matches.add(call);
   }
@@ -174,6 +196,7 @@ export class FarCalls {
     call.answer = answer;
     if (answer.kind === 'unknown') {
       call.lostAt = performance.now();
+      if (answer.leaderLives === true && !call.isRepeated) this.#attachment.hold();
       this.#timer ??= setInterval(() => this.#settle(), limits.farCallLookMillis).unref();
     } else {
       const { outcome } = answer.kind === 'called' ? answer : {};
@@ -227,6 +250,7 @@ export class FarCalls {
     for (const { answer } of this.#calls.values()) if (answer?.kind === 'unknown') return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+    this.#attachment.goOn([]);
   }
 
   /** True if its outcome was sent: it is the first one. */
@@ -294,8 +318,22 @@ export class FarCalls {
     const isLate = performance.now() - lostAt >= limits.farCallMillisMax;
     const isShown = shownTerm !== undefined && shownTerm > term;
     if (place === undefined && !isAll && !isShown && !isLate) return false;
+    if (isShown && !isAll && this.#isSentAgain(call)) return false;
     if (place !== undefined) this.#giveUp(place);
     this.#addInOrder({ kind: 'refused', request, body });
+    return true;
+  }
+
+  /** True if it was left undone, with those behind it, and goes to the next leader. */
+  #isSentAgain(first: FarCall): boolean {
+    const undone = this.#undone();
+    if (undone[0] !== first) return false;
+    for (const call of undone) {
+      call.answer = undefined;
+      call.isRepeated = true;
+      call.term = this.#around.shownTerm() ?? call.term;
+    }
+    this.#attachment.goOn(undone.map(({ request }) => request));
     return true;
   }
 
@@ -347,4 +385,4 @@ const lostBody: RefusalBody = {
   message: 'The host that led the database was lost; it is not known whether the call happened.',
 };
 
-const lostAnswer: AttachedAnswer = { kind: 'unknown', body: lostBody };
+const lostAnswer = { kind: 'unknown', body: lostBody } as const;

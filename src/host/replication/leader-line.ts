@@ -57,6 +57,15 @@ export interface Attachment {
   /** Requests sent that are not answered. The door bounds it: nothing here does. */
   readonly unanswered: number;
   /**
+   * False if a leader that has unanswered requests ended with its process, as far as is known. What
+   * one that lives leaves out of the log was not done, and never will be.
+   */
+  readonly leaderLives: boolean;
+  /** Sends nothing to a next leader until `goOn`. */
+  hold(): void;
+  /** Sends these first, which a leader has left undone. */
+  goOn(again: readonly AttachedRequest[]): void;
+  /**
    * The client has left: calls that were sent still run, then `client_disconnected` does. What
    * waits for a next leader is dropped. The sink hears nothing more.
    */
@@ -123,9 +132,9 @@ export type AttachedAnswer =
   | { readonly kind: 'refused'; readonly body: RefusalBody }
   /**
    * A leader had it, and was lost: it may be in the history, or never will be. The attachment goes
-   * on with the next leader.
+   * on with the next leader. `leaderLives`: see `Attachment`.
    */
-  | { readonly kind: 'unknown'; readonly body: RefusalBody };
+  | { readonly kind: 'unknown'; readonly body: RefusalBody; readonly leaderLives?: boolean };
 
 export type AttachedEnd =
   /**
