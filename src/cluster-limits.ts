@@ -194,7 +194,8 @@ export const clusterLimits = {
   copyTriesMax: 2,
   /**
    * A copy that is read shows a publish, and what follows it, once its program is loaded; after so
-   * long, or so many bytes that follow, without it, and its clients come again.
+   * long, also of several that follow each other, or so many bytes that follow one, without it, and
+   * its clients come again.
    */
   copyUpdateMillisMax: 10_000,
   copyUpdateBytesMax: 32 * mebibyte,

@@ -17,7 +17,7 @@ export function joinOptionalValues(words: readonly string[]): string[] {
   return [...options.map(joined), ...words.slice(options.length)];
 }
 
-/** A message about options, with those that `joinOptionalValues` has rewritten as they were given. */
+/** A message about options, those that `joinOptionalValues` has rewritten as they were given. */
 export function asGiven(message: string): string {
   return message.replace(/(--[a-z-]+)=([a-z]+)/g, (text, name: string, value: string) => {
     return bareValues[name] === value ? name : text;

@@ -92,9 +92,11 @@ export class CopyLine implements CopyTimes {
   }
 
   settledOffset(database: DatabaseIdentity): number {
-    const { end, settledOffset } = this.#follower(database) ?? { end: { offset: 0 } };
-    const settled = Math.max(settledOffset ?? 0, this.#followed.get(database)?.settled ?? 0);
-    return Math.min(settled, end.offset);
+    const follower = this.#follower(database);
+    if (follower === undefined) return 0;
+    const { end, settledOffset, shownOffset = end.offset } = follower;
+    const settled = Math.max(settledOffset, this.#followed.get(database)?.settled ?? 0);
+    return Math.min(settled, end.offset, shownOffset);
   }
 
   async untilSettled(
@@ -193,8 +195,9 @@ export class CopyLine implements CopyTimes {
   }
 
   #has(database: DatabaseIdentity, offset: number): boolean {
-    const end = this.#follower(database)?.end.offset ?? -1;
-    return end >= offset && (this.#followed.get(database)?.settled ?? -1) >= offset;
+    const { end, shownOffset } = this.#follower(database) ?? { end: { offset: -1 } };
+    if ((shownOffset ?? end.offset) < offset) return false;
+    return end.offset >= offset && (this.#followed.get(database)?.settled ?? -1) >= offset;
   }
 
   async #askOnce(database: DatabaseIdentity, known: Followed): Promise<boolean> {

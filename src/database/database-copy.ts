@@ -51,8 +51,9 @@ import { writeNumber } from './write-number.ts';
  *    └───────────────────────────┘  └── setAside: the tables are made again from what is left
  * ```
  *
- * While it follows, it can have a reader. A publish, and what follows it, waits until its program is
- * loaded, so that the reader can go on by that; it ends when it cannot, or when that takes too long.
+ * While it follows, it can have a reader. A publish, and what follows it, waits until its program
+ * is loaded, so that the reader can go on by that; it ends when it cannot, or when that takes too
+ * long.
  */
 export class DatabaseCopy implements Replica {
   readonly #options: LogSurroundings;
@@ -107,6 +108,11 @@ export class DatabaseCopy implements Replica {
   /** True while a publish waits for its program; see `showUpdate`. */
   get waitsForProgram(): boolean {
     return this.#update !== undefined;
+  }
+
+  /** The last commit that it shows, while a publish waits; else all that is settled is shown. */
+  get shownOffset(): number | undefined {
+    return this.#update === undefined ? undefined : this.#parts?.store.offset;
   }
 
   get end(): LogPoint {
@@ -396,7 +402,7 @@ export class DatabaseCopy implements Replica {
     // What it has written itself behind the shared log is not acknowledged yet.
     this.#reader?.hold();
     this.#showAll();
-    this.#left = this.#reader?.leave();
+    this.#left = this.#reader?.isEnded === false ? this.#reader.leave() : undefined;
     this.#reader = undefined;
     places.close();
     log.lead(replicator, acknowledged);

@@ -124,6 +124,14 @@ it('[replication 9.9, 11.2] a publish is shown when its program is loaded, and c
   expect(JSON.parse(before.text)[0].rows).toEqual([[1]]);
   expect(far.updates.length).toBe(2);
   expect(far.messages.some((one) => 'requestId' in one && one.requestId === own)).toBe(false);
+  // What wants more than it shows, and who comes, is for the leader.
+  const { headers } = await sql(a, 'SELECT id FROM seat');
+  const wish = `?version=9&consistency=offset:${headers.get('reducerdb-offset')}`;
+  const schema = await ask(b, 'GET', `/v1/database/${database}/schema${wish}`, { as: owner });
+  expect(schema.headers.get('reducerdb-role')).toBe('leader');
+  const late = await RecordingSocket.open({ url: b.url, database, as: owner });
+  expect(late.isRelayed).toBe(true);
+  late.close();
   program.goOn();
   // What the publish has changed, what came after, and the outcome of the call, in this order.
   expect(await far.outcomeOf(own)).toMatchObject({

@@ -58,7 +58,7 @@ export function addClusterRepair(cluster: Command, io: Io): void {
     });
 }
 
-/** A slip is told before anybody is asked. */
+/** A slip is an error before anybody is asked. */
 async function requireHost(api: Api, name: string): Promise<void> {
   const { hosts } = await api.json('GET', '/v1/cluster/hosts', hostsShape);
   if (hosts.some((host) => host.name === name)) return;

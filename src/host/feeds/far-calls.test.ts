@@ -203,7 +203,7 @@ it('[replication 11.3] a lost call is unknown once the copy has all of its leade
 /** By a leader that lives: it has moved its database, or was deposed. */
 const left: AttachedAnswer = { ...lost, leaderLives: true };
 
-it('[replication 9.4, 11.3] what a leader that lives has left undone is sent to the next one', () => {
+it('[replication 9.4, 11.3] what a leader that lives left undone is sent to the next one', () => {
   const [one, two, three] = [call('add'), call('rename'), call('price')];
   for (const each of [one, two, three]) sink.answered(each, left);
   expect(isHeld).toBe(true);
@@ -236,7 +236,7 @@ it('[replication 9.4, 11.3] what a later call has overtaken is not sent again', 
   expect([isHeld, sent]).toEqual([false, [one, two]]);
 });
 
-it('[replication 9.4, 11.3] what a leader that lives has left undone is run by this host when it leads', () => {
+it('[replication 9.4, 11.3] what a leader left undone is run by this host when it leads', () => {
   const [one, two, three, four] = [call('add'), call('rename'), call('add', 2), call('add', 3)];
   leaderLives = true;
   unsent = [four];

@@ -17,6 +17,7 @@ const follower: FollowerRole = {
   ...{ kind: 'follower', term: 4, leader, isLedElsewhere: true, isAtEnd: true },
   ...{ end, settledOffset: 3, isWarm: true, isLoading: false, fault: undefined, seq: 7 },
   aside: { commits: 2, refetchedBytes: 4_096 },
+  shownOffset: undefined,
 };
 
 const asks: readonly MemberAsk[] = [
@@ -41,6 +42,7 @@ const orders: readonly MemberOrder[] = [
   { kind: 'role', role: { kind: 'broken', reason: 'a fault' } },
   { kind: 'role', role: follower },
   { kind: 'role', role: { ...follower, leader: undefined } },
+  { kind: 'role', role: { ...follower, isWarm: false, shownOffset: 2 } },
   { kind: 'role', role: { ...follower, isWarm: false, fault: 'it throws' } },
   { kind: 'handedOver', failure: undefined },
   { kind: 'handedOver', failure: 'too slow' },
@@ -78,6 +80,7 @@ const lies: readonly object[] = [
   { kind: 'role', role: { ...follower, isWarm: undefined } },
   { kind: 'role', role: { ...follower, fault: long } },
   { kind: 'role', role: { ...follower, aside: undefined } },
+  { kind: 'role', role: { ...follower, shownOffset: 0.5 } },
   { kind: 'role', role: { ...follower, aside: { commits: -1, refetchedBytes: 0 } } },
   { kind: 'handedOver' },
   { kind: 'handedOver', failure: long },

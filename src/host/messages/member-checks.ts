@@ -76,12 +76,12 @@ function isRole(role: DatabaseRole | undefined): boolean {
 
 const followerKeys: readonly (keyof FollowerRole)[] = [
   ...(['kind', 'term', 'leader', 'isLedElsewhere', 'isAtEnd', 'end', 'settledOffset'] as const),
-  ...(['isWarm', 'isLoading', 'fault', 'seq', 'aside'] as const),
+  ...(['isWarm', 'isLoading', 'fault', 'seq', 'aside', 'shownOffset'] as const),
 ];
 
 function isFollower(role: FollowerRole): boolean {
   const { term, leader, isLedElsewhere, isAtEnd, end, settledOffset, fault } = role;
-  const { isWarm, isLoading, seq, aside } = role;
+  const { isWarm, isLoading, seq, aside, shownOffset } = role;
   return (
     hasExactly(role, followerKeys) &&
     isCount(term) &&
@@ -92,6 +92,7 @@ function isFollower(role: FollowerRole): boolean {
     (fault === undefined || isReason(fault)) &&
     isPoint(end) &&
     isOffset(settledOffset) &&
+    (shownOffset === undefined || isOffset(shownOffset)) &&
     isAside(aside)
   );
 }

@@ -40,6 +40,8 @@ export interface FollowerRole {
   /** Where its copy ends, and the largest offset that is known to be acknowledged. */
   readonly end: LogPoint;
   readonly settledOffset: number;
+  /** What its copy shows while a publish waits for its program; absent: all that is settled. */
+  readonly shownOffset?: number | undefined;
   /** Absent: nothing is known of it. */
   readonly aside?: AsideCounts;
 }

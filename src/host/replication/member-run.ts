@@ -333,6 +333,10 @@ export class MemberRun {
     }
     const warmth = this.#warmth;
     warmth.care(copy, () => copy.warm(options));
+    // Who reads has to know at once that it shows less than it has.
+    if (this.#waitsSince === undefined && this.#member !== undefined) {
+      this.#tellRole(this.#member, copy);
+    }
     this.#waitsSince ??= performance.now();
     const isLate = performance.now() - this.#waitsSince > limits.copyUpdateMillisMax;
     if (isLate || !warmth.isLoading) copy.showUpdate();
@@ -398,12 +402,12 @@ export class MemberRun {
     // Before the first entry was read nothing is known.
     if (member.next === 0) return;
     const isLedElsewhere = lead !== undefined && lead.boot !== this.#options.place.me.boot;
-    const { end, isWarm, aside } = copy;
+    const { end, isWarm, aside, shownOffset } = copy;
     const seq = member.next - 1;
     const { fault, isLoading } = this.#warmth;
     this.#options.role({
       ...{ kind: 'follower', term, leader: lead, isLedElsewhere, isAtEnd, seq, end, settledOffset },
-      ...{ isWarm, isLoading, fault, aside },
+      ...{ isWarm, isLoading, fault, aside, shownOffset },
     });
   }
 

@@ -81,9 +81,10 @@ export class CopyHandle {
     return this.#leads ? 'leads' : 'none';
   }
 
-  /** False: connections are for the leader alone. */
+  /** False: connections are for the leader alone, or for a copy that shows what they begin with. */
   get takesConnections(): boolean {
-    const { line, identity } = this.#options;
+    const { line, identity, life } = this.#options;
+    if (life.readingSeat?.role.shownOffset !== undefined) return false;
     return line !== undefined && line.reaches?.(identity) !== false;
   }
 
