@@ -41,7 +41,7 @@ export function followRegistry(followers: Followers): void {
   let hasSwept = false;
   registry.onCopied(async () => {
     const { removed, followed } = await running.reconcile(
-      registry.databases,
+      registry,
       registry.role.kind === 'leader',
     );
     const strays = !hasSwept && isCurrent(registry) ? await sweep(followers) : undefined;

@@ -14,6 +14,7 @@ import type { DatabaseFiles } from '../registry/database-files.ts';
 import type { EnvStore } from '../registry/env-store.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { Measured } from '../registry/quotas.ts';
+import type { Registry } from '../registry/registry.ts';
 import type { RegisteredDatabase } from '../registry/registry-rows.ts';
 import { noSuchDatabase } from '../registry/resolve-target.ts';
 import { untilTaken } from '../replication/engine-state.ts';
@@ -242,9 +243,13 @@ export class RunningDatabases {
     const handle = this.#supervise({ identity, owner, generation, mode: 'closed', lines });
     this.#byIdentity.set(identity, { owner, generation, handle, log });
     await before?.handle.close();
+    const isHere = () => this.find(identity)?.handle === handle;
+    if (isHere() && this.holds(identity)) await this.#refound(identity, generation);
     if (directory !== undefined) await files.keepGeneration(identity, generation);
+    // It was removed while its folder was made.
+    if (this.find(identity) === undefined) return files.removeDatabase(identity);
     if (this.holds(identity)) handle.open();
-    else this.roles.drop(identity);
+    else if (isHere()) this.roles.drop(identity);
     if (before !== undefined && !this.holds(identity))
       await files.removeCopy(identity, before.generation);
   }
@@ -255,19 +260,20 @@ export class RunningDatabases {
    * the logs of the cluster, too, for the host that deleted them may have ended before it did.
    */
   async reconcile(
-    databases: Iterable<RegisteredDatabase>,
+    registry: Pick<Registry, 'databases' | 'database'>,
     leadsRegistry: boolean,
   ): Promise<ReconciledDatabases> {
-    const known = new Map([...databases].map((database) => [database.identity, database]));
-    const removed = [...this.#byIdentity.keys()].filter((identity) => !known.has(identity));
+    const isGone = (identity: DatabaseIdentity) => registry.database(identity) === undefined;
+    const removed = [...this.#byIdentity.keys()].filter(isGone);
     await Promise.all(removed.map((identity) => this.remove(identity, leadsRegistry)));
     const followed: DatabaseIdentity[] = [];
-    for (const [identity, database] of known) {
+    for (const { identity } of [...registry.databases]) {
+      // This host may have deleted it, while it did this for others.
+      const database = registry.database(identity);
       const running = this.find(identity);
-      const isHere = running?.generation === database.generation;
-      if (isHere) await running.handle.member.renew();
-      if (isHere || this.#inMaking.has(identity)) continue;
-      if (this.holds(identity)) await this.#refound(identity, database.generation);
+      const isHere = running?.generation === database?.generation;
+      if (isHere) await running?.handle.member.renew();
+      if (database === undefined || isHere || this.#inMaking.has(identity)) continue;
       await this.follow(database, this.#options.files.logDirectory(identity, database.generation));
       followed.push(identity);
     }
@@ -435,12 +441,7 @@ export class RunningDatabases {
   }
 
   /** The folder of a copy can be lost while the host runs: all that was in it is fetched again. */
-  async #refound(
-    identity: DatabaseIdentity,
-    generation: number,
-    after?: Promise<void>,
-  ): Promise<void> {
-    await after;
+  async #refound(identity: DatabaseIdentity, generation: number): Promise<void> {
     if (!this.isOfCluster) return;
     // What keeps it from being made keeps the log from being opened, which says so.
     await this.#options.files.makeLogDirectory(identity, generation).catch(() => undefined);
@@ -482,6 +483,8 @@ export class RunningDatabases {
     const takeSeat = placement.seatsOf({
       ...{ identity, ownerIdentity: owner, generation, directory, programs },
     });
+    // What a database that was removed, or replaced, still says while it ends counts no more.
+    const isHere = () => this.find(identity)?.handle === handle || this.#inMaking.has(identity);
     const handle: SupervisedDatabase = new SupervisedDatabase(
       {
         identity,
@@ -490,8 +493,11 @@ export class RunningDatabases {
         takeSeat: (start, events) => {
           this.#sleepers.opens(identity);
           const marked = this.#marks.remove(identity);
-          const after = this.isOfCluster ? this.#refound(identity, generation, marked) : marked;
-          return takeSeat({ ...start, after }, events);
+          const refound = async () => {
+            await marked;
+            if (isHere()) await this.#refound(identity, generation);
+          };
+          return takeSeat({ ...start, after: this.isOfCluster ? refound() : marked }, events);
         },
         rests: {
           fellAsleep: () => this.#fellAsleep(supervision, handle),
@@ -528,6 +534,7 @@ export class RunningDatabases {
         }),
         ...(cluster !== undefined && {
           role: (role) => {
+            if (!isHere()) return;
             const counting = this.#byIdentity.get(identity)?.generation;
             this.roles.note(identity, role, generation, counting);
           },

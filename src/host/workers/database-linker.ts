@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Refusal } from '../../database/outcome.ts';
 import { isNoSpace } from '../../log/disk.ts';
@@ -77,11 +78,14 @@ export class DatabaseLinker {
   /** A program that cannot be kept is linked again the next time. */
   async #keep(linked: Uint8Array): Promise<void> {
     const database = identityToHex(this.#options.identity);
+    const { programs } = this.#options;
     try {
-      await this.#options.programs?.keep(linked);
+      await programs?.keep(linked);
     } catch (error) {
       // The write that follows reports this, and what happens next.
       if (isNoSpace(error)) return;
+      // The database was deleted while it was linked.
+      if (programs !== undefined && !existsSync(path.dirname(programs.folder))) return;
       const message = `Database ${database}: its linked program is not kept: ${String(error)}`;
       this.#options.report({ level: 'warn', message, about: { database } });
     }

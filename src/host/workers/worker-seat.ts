@@ -112,6 +112,10 @@ export class WorkerSeat implements Seat {
   #end: EndWithMark | undefined;
   #hasEnded = false;
   #whenEmpty: (() => void)[] = [];
+  /** What the worker gets as soon as there is one. */
+  #closing: Extract<ToWorker, { readonly kind: 'close' }> | undefined;
+  /** True while it waits to be started, and nothing of it is at work. */
+  #isAtGate = false;
   readonly #lanes: SeatLanes;
   readonly #member: SeatMember | undefined;
   readonly #stuckRead: StuckRead | undefined;
@@ -262,8 +266,16 @@ export class WorkerSeat implements Seat {
     return new Promise((resolve) => {
       if (this.#hasEnded) resolve();
       else this.#whenEmpty.push(resolve);
-      this.#send({ kind: 'close', snapshotMillis });
+      this.#closing ??= { kind: 'close', snapshotMillis };
+      if (this.#worker !== undefined) this.#send({ kind: 'close', snapshotMillis });
+      else if (this.#isAtGate) this.#endUnbegun();
     });
+  }
+
+  /** It is closed before there is a worker, and none is started. */
+  #endUnbegun(): void {
+    this.#end ??= { cause: 'closed', message: 'closed', running: undefined };
+    this.#ended(undefined);
   }
 
   kill(kill: Kill): void {
@@ -278,7 +290,11 @@ export class WorkerSeat implements Seat {
     const { budget, gate, linker, startWorker, historyDesk } = this.#options;
     await historyDesk.stop();
     await after;
+    if (this.#closing !== undefined) this.#endUnbegun();
+    if (this.#hasEnded) return;
+    this.#isAtGate = true;
     this.#leaveGate = await gate.enter(logBytes);
+    this.#isAtGate = false;
     if (this.#hasEnded) {
       this.#leaveGate();
       return;
@@ -303,6 +319,7 @@ export class WorkerSeat implements Seat {
         },
       );
       this.#employ(worker);
+      if (this.#closing !== undefined) this.#send(this.#closing);
       if (this.#storage !== storage) this.setStorage(this.#storage);
       if (this.#env !== undefined && this.#env !== env) this.setEnv(this.#env);
     } catch (error) {
