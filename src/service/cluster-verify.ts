@@ -58,7 +58,8 @@ export class LogVerifier {
 
   async #run({ database, signal, databases }: WantedLog): Promise<ShownLog> {
     const { part, joined, host } = this.#options;
-    const log = logName(joined.cluster, database, generationOf(host, database));
+    const generation = generationOf(host, database);
+    const log = logName(joined.cluster, database, generation);
     const hex = identityToHex(database);
     // What hosts have said before the log is read must be in it.
     const found = (await databases()).find((one) => one.database === hex);
@@ -69,6 +70,9 @@ export class LogVerifier {
       // The registry's log is kept whole.
       snapshots: database === registryIdentity ? undefined : part.snapshotsOf(log),
     });
+    // One that was deleted meanwhile is not there, which is no fault of its log.
+    const isReplaced = generationOf(host, database) !== generation;
+    if (isReplaced) throw new ClusterRefusal(409, replacedText);
     const { first, entryCount, bytes, term, offset, snapshotCount } = report;
     return {
       ...{ database: hex, names, first, entries: entryCount, bytes, term, offset },
@@ -82,3 +86,4 @@ export class LogVerifier {
 }
 
 const busyText = 'This host reads another log whole now; try again when that is done.';
+const replacedText = 'The database was reset or restored while its log was read; try again.';

@@ -9,7 +9,7 @@ import {
   type Shaped,
   string,
 } from '../../values/json-shape.ts';
-import type { Api } from '../api.ts';
+import { type Api, readAnswer, Unreachable } from '../api.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 import { withRequired, withServer, withYes } from '../shared-flags.ts';
@@ -23,12 +23,13 @@ export function addClusterVerify(cluster: Command, io: Io): void {
     .addHelpText('after', help)
     .action(async (database: string | undefined, flags: Flags, command: Command) => {
       const api = await new Session(io, command).apiWithIdentity();
-      const targets = database === undefined ? await everyDatabase(api) : [database];
-      const logs: Log[] = [];
-      for (const target of targets) logs.push(await verify(api, target));
+      const { logs, failures } =
+        database === undefined
+          ? await verifyEach(api, io, await everyDatabase(api))
+          : { logs: [await verify(api, database)], failures: [] };
       if (flags.json === true) io.out(JSON.stringify({ logs }, null, 2));
       else io.out(tableOf(logs));
-      const faults = logs.flatMap(faultLines);
+      const faults = [...logs.flatMap(faultLines), ...failures];
       if (faults.length > 0) throw new CliError(faults.join('\n'));
     });
 }
@@ -103,19 +104,60 @@ const help = `
 A host reads each log from its first entry to its last: checksums, the chain of records, terms, and
 whether one is missing; and compares snapshots with the records at their places, and what the hosts
 have with the end of the log. Nothing is changed. Where something is wrong, the exit code is 1, and
-each line says what to do. (registry) names the database in which the hosts keep what they share.`;
+each line says what to do. Of all, one that is deleted meanwhile is skipped, and one that cannot be
+read keeps no other from it. (registry) names the database in which the hosts keep what they
+share.`;
 
-async function everyDatabase(api: Api): Promise<readonly string[]> {
-  const { databases } = await api.json('GET', '/v1/cluster/databases', databasesShape);
-  return databases.map(({ database }) => database);
+/** Each of them, whatever becomes of the others; `failures`: what keeps one from being read. */
+async function verifyEach(api: Api, io: Io, targets: readonly Target[]): Promise<Verified> {
+  const logs: Log[] = [];
+  const failures: string[] = [];
+  for (const [at, { database, names }] of targets.entries()) {
+    const name = shown({ database, names });
+    try {
+      logs.push(await verify(api, database));
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      if (error instanceof NotThereError) {
+        io.err(`${name} is skipped: it was deleted meanwhile.`);
+        continue;
+      }
+      failures.push(`${name} was not verified: ${error.message}`);
+      const left = targets.length - at - 1;
+      if (!(error instanceof Unreachable) || left === 0) continue;
+      failures.push(`Nor were those behind it in the list, ${left} more.`);
+      break;
+    }
+  }
+  return { logs, failures };
 }
+
+interface Verified {
+  readonly logs: readonly Log[];
+  readonly failures: readonly string[];
+}
+
+async function everyDatabase(api: Api): Promise<readonly Target[]> {
+  return (await api.json('GET', '/v1/cluster/databases', databasesShape)).databases;
+}
+
+/** There is no such database. */
+class NotThereError extends CliError {}
 
 async function verify(api: Api, target: string): Promise<Log> {
   const path = `/v1/cluster/databases/${encodeURIComponent(target)}/verify`;
-  return parseAs(await api.text('POST', path), logShape);
+  const answer = await api.send('POST', path);
+  const text = await answer.text();
+  if (answer.ok) return readAnswer(text, logShape);
+  const message = api.failureText(answer.status, text);
+  throw answer.status === 404 ? new NotThereError(message) : new CliError(message);
 }
 
-const databasesShape = object({ databases: list(object({ database: string })) });
+const databasesShape = object({
+  databases: list(object({ database: string, names: list(string) })),
+});
+
+type Target = Shaped<typeof databasesShape>['databases'][number];
 
 const logShape = object({
   ...{ database: string, names: list(string), first: number, entries: number, bytes: number },
@@ -148,6 +190,6 @@ function faultLines(log: Log): string[] {
   });
 }
 
-function shown({ names, database }: Log): string {
+function shown({ names, database }: Target): string {
   return names[0] ?? database;
 }
