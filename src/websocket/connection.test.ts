@@ -4,15 +4,22 @@ import type { LiveConnection } from '../host/feeds/live-connection.ts';
 import { Backlog } from './backlog.ts';
 import { Connection, type ConnectionParts } from './connection.ts';
 import type { MessageCodec } from './message-codec.ts';
+import { restartOf } from './partings.ts';
 import type { SendQueue } from './send-queue.ts';
 import type { Socket } from './socket.ts';
 import { completeSocketLimits } from './socket-limits.ts';
 
 /** Creates a connection whose database has answered a call that is not durable yet. */
-function held() {
+function held(isInCluster = false) {
   const log: string[] = [];
   const live = { unanswered: 0, heldCount: 1, close: () => log.push('left') };
-  const socket = { close: (code: number) => log.push(`closed ${code}`) };
+  const reasons: string[] = [];
+  const socket = {
+    close: (code: number, reason: string) => {
+      log.push(`closed ${code}`);
+      reasons.push(reason);
+    },
+  };
   const codec = { encode: () => ({ messages: ['answer'], requests: [] }) };
   const queue = {
     messageCount: 0,
@@ -45,8 +52,9 @@ function held() {
     pace: () => 0,
     limits: completeSocketLimits({}),
     owner,
+    isInCluster,
   };
-  return { log, live, connection: new Connection(parts, 0) };
+  return { log, reasons, live, connection: new Connection(parts, 0) };
 }
 
 const later = () => performance.now() + 60_000;
@@ -67,4 +75,15 @@ it('[cli 8] a stop does not wait longer than it may', () => {
   connection.finish(performance.now() - 1);
   connection.tick(performance.now());
   expect(log).toEqual(['closed 1001', 'left']);
+});
+
+it.each([
+  ['database', (connection: Connection) => connection.ended('database')],
+  ['host', (connection: Connection) => connection.finish(performance.now() - 1)],
+  ['cluster', (connection: Connection) => connection.leave()],
+] as const)('[replication 11.8] a host of a cluster closes with a reason: %s', (cause, end) => {
+  const { reasons, connection } = held(true);
+  end(connection);
+  connection.tick(performance.now());
+  expect(reasons).toEqual([restartOf(cause).reason]);
 });

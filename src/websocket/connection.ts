@@ -16,6 +16,7 @@ import type { Backlog } from './backlog.ts';
 import { Intake } from './intake.ts';
 import { LateMessage } from './late-message.ts';
 import type { MessageCodec } from './message-codec.ts';
+import { goesAway, type PartingCause, restartOf } from './partings.ts';
 import type { LateGrown, QueuedMessage, SendQueue } from './send-queue.ts';
 import { SendRate } from './send-rate.ts';
 import { closeReason, type Socket, type SocketEvents } from './socket.ts';
@@ -63,17 +64,9 @@ export interface ConnectionParts {
   readonly pace: (requestCount: number) => number;
   readonly limits: SocketLimits;
   readonly owner: ConnectionOwner;
-  /** Sent when the database, or the service, goes away; absent: see `goesAway`. */
-  readonly parting?: Parting | undefined;
+  /** Whether its client, when the database or the service goes away, can find another host. */
+  readonly isInCluster: boolean;
 }
-
-/** How a connection ends that its client has not ended. */
-export interface Parting {
-  readonly code: number;
-  readonly reason: string;
-}
-
-const goesAway: Parting = { code: 1001, reason: 'module exited' };
 
 /**
  * One client:
@@ -194,7 +187,7 @@ export class Connection implements LiveSink, SocketEvents {
         this.giveUp();
         return;
       case 'database':
-        this.#part();
+        this.#part('database');
         return;
       case 'schema':
         this.#closeWith(1001, 'schema changed');
@@ -209,9 +202,9 @@ export class Connection implements LiveSink, SocketEvents {
     this.#closeWith(code, reason);
   }
 
-  /** The host cannot serve it any more; another one may. */
+  /** This host does not know any more who has which rights; another one may. */
   leave(): void {
-    this.#part();
+    this.#part('cluster');
   }
 
   /** Drops and counts a client that reads too slowly. */
@@ -252,7 +245,7 @@ export class Connection implements LiveSink, SocketEvents {
         else this.#listen(nowMillis);
         return;
       case 'finishing':
-        if (nowMillis >= state.deadlineMillis) this.#part();
+        if (nowMillis >= state.deadlineMillis) this.#part('host');
         else this.#finishIfDone();
         return;
       case 'closing':
@@ -349,11 +342,11 @@ export class Connection implements LiveSink, SocketEvents {
     const { live, queue } = this.#parts;
     const isDone = this.#intake.unanswered + live.heldCount === 0;
     if (!isDone || queue.messageCount > 0) return;
-    this.#part();
+    this.#part('host');
   }
 
-  #part(): void {
-    const { code, reason } = this.#parts.parting ?? goesAway;
+  #part(cause: PartingCause): void {
+    const { code, reason } = this.#parts.isInCluster ? restartOf(cause) : goesAway;
     this.#closeWith(code, reason);
   }
 

@@ -39,7 +39,7 @@ import {
 import { CopyClients } from './copy-clients.ts';
 import type { MessageCodec } from './message-codec.ts';
 import { callerHeaders, type RefusedUpgrade, refuse } from './refuse.ts';
-import { passAnswer, Relay, restartCode, restartReason } from './relay.ts';
+import { passAnswer, Relay } from './relay.ts';
 import { ResumableV3 } from './resumable-v3.ts';
 import { forgetJoined, SendQueue } from './send-queue.ts';
 import { SlicedEnd } from './sliced-end.ts';
@@ -89,7 +89,7 @@ export class WebSocketDoor implements Clients {
   readonly #slices = new SlicedEnd<Relay | Connection>({
     open: () => [...this.#relays, ...this.#connections],
     end: (client) => {
-      if (client instanceof Relay) client.close();
+      if (client instanceof Relay) client.close('host');
       else client.finish(performance.now() + this.#limits.closeMillis);
     },
   });
@@ -193,7 +193,7 @@ export class WebSocketDoor implements Clients {
     this.#slices.stop();
     const deadlineMillis = performance.now() + millis;
     while (this.#connections.size + this.#relays.size + this.#handshakes > 0) {
-      for (const relay of [...this.#relays]) relay.close();
+      for (const relay of [...this.#relays]) relay.close('host');
       for (const connection of [...this.#connections]) {
         connection.finish(deadlineMillis);
         connection.tick(performance.now());
@@ -377,8 +377,8 @@ export class WebSocketDoor implements Clients {
     });
     const client = clientOf(admitted);
     const parts = { socket, live, client, codec, queue, stay, pace: this.#paceOf(admitted) };
-    const parting = this.#options.cluster && { code: restartCode, reason: restartReason };
-    const bounds = { limits: this.#limits, owner: this.#owner, parting };
+    const isInCluster = this.#options.cluster !== undefined;
+    const bounds = { limits: this.#limits, owner: this.#owner, isInCluster };
     const connection = new Connection({ ...parts, ...bounds }, now);
     this.#connections.add(connection);
     socket.listen(connection);

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { limits } from '../limits.ts';
 import { closeFrame, FrameEnds } from './frame-ends.ts';
+import { type PartingCause, restartOf } from './partings.ts';
 
 export interface RelayedSocket {
   readonly client: Duplex;
@@ -42,29 +43,26 @@ export class Relay {
       onEnd(this);
     });
     for (const stream of [client, leader]) stream.on('error', () => stream.destroy());
-    leader.on('end', () => this.close());
-    leader.on('close', () => this.close());
+    leader.on('end', () => this.close('leader'));
+    leader.on('close', () => this.close('leader'));
   }
 
   /** Ends it: with a close frame, if the client has not got one and the last frame is whole. */
-  close(): void {
+  close(cause: PartingCause): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
     const { client, leader, closeMillis } = this.#socket;
     leader.destroy();
+    const { code, reason } = restartOf(cause);
     const isWhole = this.#frames.isAtEnd && !this.#frames.hasClosed;
     if (!this.#frames.isAtEnd) client.destroy();
-    else if (isWhole) client.end(closeFrame(restartCode, restartReason));
+    else if (isWhole) client.end(closeFrame(code, reason));
     else client.end();
     client.resume();
     const timer = setTimeout(() => client.destroy(), closeMillis);
     client.once('close', () => clearTimeout(timer));
   }
 }
-
-/** What clients get whose host no longer serves them, and that find another one. */
-export const restartCode = 1012;
-export const restartReason = 'another host leads the database now; connect again';
 
 function upgradeText({ answer, leaderAddress }: RelayedSocket): string {
   const lines = headLines(answer.rawHeaders);

@@ -4,6 +4,7 @@ import { limits } from '../../src/limits.ts';
 import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { identityToHex } from '../../src/values/identity.ts';
 import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
+import { restartOf } from '../../src/websocket/partings.ts';
 import { tavern } from '../service/tavern-module.ts';
 import { type Answered, ask, type Caller } from '../support/asking.ts';
 import { startPair } from '../support/cluster-pair.ts';
@@ -188,7 +189,7 @@ it('[replication 9.9] clients come again where what they use is another thing', 
   const where = `/v1/database/${database}/pre_publish?host_type=Js`;
   const plan = await ask(a, 'POST', where, { as: owner, body: without });
   await publish(without, `&policy=BreakClients&token=${JSON.parse(plan.text).AutoMigrate.token}`);
-  expect((await far.closed)[0]).toBe(1012);
+  expect(await far.closed).toEqual([1012, restartOf('database').reason]);
   await readsCopy(b, identity);
   const read = await sql(b, 'SELECT * FROM seat', '?consistency=any');
   expect([read.status, read.headers.get('reducerdb-role')]).toEqual([200, 'follower']);

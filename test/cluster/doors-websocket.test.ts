@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { identityToHex } from '../../src/values/identity.ts';
 import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
+import { restartOf } from '../../src/websocket/partings.ts';
 import { tavern } from '../service/tavern-module.ts';
 import { ask, type Caller } from '../support/asking.ts';
 import { startPair } from '../support/cluster-pair.ts';
@@ -135,18 +136,18 @@ it('[replication 8.3, 11.1] the relay names the leader, and passes close codes o
 it('[replication 11.7, 11.8] a fail-over ends connections with 1012, relayed ones and those of the leader', async () => {
   const [near, far] = [await open(a), await open(b, viaLeader)];
   services.engine.cut('a');
-  expect((await far.closed)[0]).toBe(1012);
+  expect(await far.closed).toEqual([1012, restartOf('leader').reason]);
   expect(roleAt(b, identity)).toBe('leader');
   services.engine.heal('a');
-  expect((await near.closed)[0]).toBe(1012);
+  expect(await near.closed).toEqual([1012, restartOf('database').reason]);
 });
 
 it('[replication 9.5, 11.8] a host that stops ends what it serves, and what it relays, with 1012', async () => {
   const [near, far] = [await open(a), await open(b, viaLeader)];
   await b.service.stop();
-  expect((await far.closed)[0]).toBe(1012);
+  expect(await far.closed).toEqual([1012, restartOf('host').reason]);
   await a.service.stop();
-  expect((await near.closed)[0]).toBe(1012);
+  expect(await near.closed).toEqual([1012, restartOf('host').reason]);
 });
 
 it('[replication 9.5] a host that drains ends what it relays, one client after another, with 1012', async () => {
