@@ -475,7 +475,9 @@ export class ClusterPart {
     if (kind === 'wake') return this.#databases?.wake(database) ?? {};
     const role = this.#roles.roleOf(database);
     if (kind === 'acknowledged') return shownEnd(role);
-    return { isReady: isReadyToLead(role) && this.#clock?.isOff !== true };
+    // Who asks may not have seen yet that this host drains: its view of others is a beat old.
+    const takesLeaders = this.#membership.state === 'up' && this.#clock?.isOff !== true;
+    return { isReady: takesLeaders && isReadyToLead(role) };
   }
 
   /** Answers no other host any more. */

@@ -71,7 +71,7 @@ export class Moving {
     if (!(await isReady(to, database))) {
       throw new NotMovedError(
         `${name} is not ready to lead this database: it has not read its log to the end yet, or ` +
-          'has not loaded the program, or does not answer. Try again in a moment',
+          'has not loaded the program, drains or stops, or does not answer. Try again in a moment',
       );
     }
     const lead: Lead = { host, boot, name, address, format: formats[0], history: history() };

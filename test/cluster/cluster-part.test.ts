@@ -13,6 +13,7 @@ import { registryIdentity } from '../../src/host/registry/registry.ts';
 import { limits } from '../../src/limits.ts';
 import { bootId, hostId } from '../../src/shared-log/host-ids.ts';
 import { clusterId } from '../../src/shared-log/log-name.ts';
+import { identityToHex } from '../../src/values/identity.ts';
 import { callerIdentity, type DatabaseIdentity } from '../../src/values/identity-roles.ts';
 import { ada, type ClusterHost, ClusterHosts } from '../support/cluster-hosts.ts';
 
@@ -238,4 +239,14 @@ it('[replication 12.5] a leader whose clock goes wrong hands over, and takes not
   const back = b.part.operations?.move(shop, 'a');
   await expect(back).rejects.toThrow('a is not ready to lead this database');
   expect(kindAt(b)).toBe('leader');
+});
+
+it('[replication 9.5] a host that drains takes nothing, though others have not seen that yet', async () => {
+  const ready = () => b.part.answer(`ready/${identityToHex(shop)}`, new Uint8Array());
+  await expect.poll(ready).toEqual({ isReady: true });
+  const draining = b.part.membership.drain(true);
+  expect(ready()).toEqual({ isReady: false });
+  await draining;
+  await b.part.membership.drain(false);
+  expect(ready()).toEqual({ isReady: true });
 });
