@@ -119,7 +119,9 @@ export function makeProgram(io: Io): Command {
   return program;
 }
 
-/** A command's line in a list of commands; its usage explains the arguments. */
+/** A command's line in a list of commands; where the command parses its words itself, its usage. */
 function subcommandTerm(command: Command): string {
-  return Help.prototype.subcommandTerm(command).replace(' [words...]', '');
+  const parsesWords = command.registeredArguments.some((one) => /^words?$/.test(one.name()));
+  if (parsesWords) return `${command.name()} ${command.usage()}`;
+  return Help.prototype.subcommandTerm(command);
 }
