@@ -1,7 +1,7 @@
 // Compiles `src` to `dist`: JavaScript, type declarations and source maps, file by file, and for
 // clients CommonJS; what modules import and what is started often becomes a few files; and the web
 // console. A build that fails leaves the old `dist`: the new one is made beside it and put in its
-// place at the end.
+// place at the end. `--quiet` prints no sizes.
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -35,12 +35,15 @@ try {
     const consoleSizes = await buildConsole(fresh);
     await buildTemplates(fresh);
     replace();
-    for (const size of consoleSizes) console.log(consoleSizeText(size));
-    const sizes = await bundleSizes(dist, '.js');
-    for (const size of sizes) console.log(sizeText(size));
+    if (!process.argv.includes('--quiet')) await printSizes(consoleSizes);
   }
 } finally {
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
+}
+
+async function printSizes(consoleSizes) {
+  for (const size of consoleSizes) console.log(consoleSizeText(size));
+  for (const size of await bundleSizes(dist, '.js')) console.log(sizeText(size));
 }
 
 /**

@@ -9,7 +9,7 @@ import { root, runNode } from './run.mjs';
 
 if (!process.argv.includes('--no-build')) {
   console.log('building …');
-  const built = await runNode('scripts/build.mjs');
+  const built = await runNode('scripts/build.mjs', ['--quiet']);
   if (built !== 0) process.exit(built);
 }
 

@@ -28,7 +28,7 @@ const folder = isOnce
 
 if (!flags['no-build']) {
   console.log('building …');
-  const built = await runNode('scripts/build.mjs');
+  const built = await runNode('scripts/build.mjs', ['--quiet']);
   if (built !== 0) process.exit(built);
 }
 
