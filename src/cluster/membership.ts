@@ -196,6 +196,11 @@ export class Membership {
     await this.#beat();
   }
 
+  /** Beats now, and so sees what others have said since the last beat. */
+  beatNow(): Promise<void> {
+    return this.#beat();
+  }
+
   /** Has `tell` called when this host begins to drain, and when it takes databases again. */
   onDrain(tell: (isDraining: boolean) => void): void {
     this.#drainListeners.add(tell);

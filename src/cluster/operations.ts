@@ -212,12 +212,17 @@ export class Operations {
   async #moveFromHere(database: DatabaseIdentity, to: HostId): Promise<void> {
     const { membership, moving, me } = this.#options;
     if (to === me) return;
-    const host = membership.hostOf(to);
-    if (host === undefined) throw new NotPossibleError('noSuchHost', 'There is no such host');
+    let host = membership.hostOf(to);
     try {
+      if (host?.state === 'draining') {
+        // It may take databases again since the last beat.
+        await membership.beatNow();
+        host = membership.hostOf(to);
+      }
+      if (host === undefined) throw new NotPossibleError('noSuchHost', 'There is no such host');
       await moving.move(database, host, 'operator');
     } catch (error) {
-      if (!(error instanceof Error)) throw error;
+      if (!(error instanceof Error) || error instanceof NotPossibleError) throw error;
       throw new NotPossibleError('notNow', error.message);
     }
   }

@@ -250,3 +250,12 @@ it('[replication 9.5] a host that drains takes nothing, though others have not s
   await b.part.membership.drain(false);
   expect(ready()).toEqual({ isReady: true });
 });
+
+it('[replication 9.4] a host that has just ended its draining can be given a database', async () => {
+  await expect.poll(() => b.host.role(shop)).toMatchObject({ isAtEnd: true, isWarm: true });
+  await b.part.membership.drain(true);
+  await expect.poll(() => a.part.membership.hostOf(hostId(98n))?.state).toBe('draining');
+  await b.part.membership.drain(false);
+  await a.part.operations?.move(shop, 'b');
+  await expect.poll(() => kindAt(b)).toBe('leader');
+});
