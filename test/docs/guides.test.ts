@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort, root } from '../service/harness.ts';
 import { PostgresCluster, withoutPostgres } from '../support/postgres-cluster.ts';
@@ -150,14 +151,18 @@ describe.skipIf(!hasTools).each(runnable)('%s', (document) => {
     expect(codes.filter((code) => code !== 0)).toEqual([]);
   });
 
-  for (const block of withoutSql(blocksOf(read(document)))) {
-    const work = workOf(block);
+  for (const [at, block, all] of numbered(withoutSql(blocksOf(read(document))))) {
+    const work = workOf(block, all[at + 1]);
     if (work === undefined) continue;
     it(`line ${block.line}: ${block.text.split('\n')[0]}`, async () => {
       printed = (await work(desk, printed)) ?? printed;
     }, 90_000);
   }
 });
+
+function numbered(blocks: readonly Block[]) {
+  return blocks.map((block, at) => [at, block, blocks] as const);
+}
 
 /** Statements, and the text of what refuses them, are the work of `test/sql-guide.test.ts`. */
 function withoutSql(blocks: readonly Block[]): readonly Block[] {
@@ -169,13 +174,22 @@ function withoutSql(blocks: readonly Block[]): readonly Block[] {
 /** Does what a block says; may give what it printed. Takes what was printed last. */
 type Work = (desk: Desk, printed: string) => Promise<string | undefined> | undefined;
 
-function workOf(block: Block): Work | undefined {
+function workOf(block: Block, next?: Block): Work | undefined {
   const { language, words, text, line } = block;
   const [first, file = ''] = words;
   switch ([language, words.length > 1 ? `${first} file` : first].join(' ').trim()) {
     case 'sh':
       if (aboutTheProject.includes(text)) return undefined;
       return (desk) => succeed(desk.run(text));
+    // What it looks at takes a moment: it is run again until it prints what comes next.
+    case 'sh soon':
+      return async (desk) => {
+        for (;;) {
+          const output = await succeed(desk.run(text));
+          if (missingLine(output, next?.text ?? '') === undefined) return output;
+          await sleep(200);
+        }
+      };
     case 'sh fails':
       return (desk) => fail(desk.run(text));
     // Installs from the registry: run by test/templates/stranger.test.ts.
