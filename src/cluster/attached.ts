@@ -82,7 +82,6 @@ export class Attached implements Attachment {
   #stays: Staying | undefined;
   #isConnected: boolean;
   #isClosing = false;
-  #isHeld = false;
   #isOver = false;
   /** Who has not taken it, and when it is asked again; the pause grows. */
   #lostAt: AttachedLeader | undefined;
@@ -111,21 +110,6 @@ export class Attached implements Attachment {
     });
   }
 
-  hold(): void {
-    this.#isHeld = true;
-  }
-
-  goOn(again: readonly AttachedRequest[]): void {
-    if (this.#isOver || !this.#isHeld) return;
-    this.#isHeld = false;
-    const at = this.#around.now();
-    this.#enqueue(
-      again.map((request) => ({ request, at })),
-      'first',
-    );
-    this.#pump();
-  }
-
   send(request: AttachedRequest): void {
     if (this.#isOver || this.#isClosing) return;
     const { group, now } = this.#around;
@@ -140,7 +124,6 @@ export class Attached implements Attachment {
   close(): void {
     if (this.#isOver || this.#isClosing) return;
     this.#isClosing = true;
-    this.#isHeld = false;
     this.#pump();
   }
 
@@ -298,7 +281,7 @@ export class Attached implements Attachment {
       const answer = next?.answer;
       // In its turn: once it is let in, and has the answers to what it sent before.
       if (answer !== undefined && (post.sent.size > 0 || !this.#isConnected)) break;
-      if (next === undefined || this.#leaving !== undefined || this.#isHeld) break;
+      if (next === undefined || this.#leaving !== undefined) break;
       this.#dequeue();
       if (answer !== undefined) {
         this.#sink.answered(next.request, answer);

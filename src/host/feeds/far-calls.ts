@@ -32,7 +32,7 @@ export interface FarEvents {
  *  commit shown, answer later     the commit's place among the events is kept for the outcome
  *  leader lost, commit shown      the outcome is that of the commit, if the reducer returns nothing
  *  leader lost, no commit         unknown, once the copy shows all that this leader has written
- *  leader lives, no commit        likewise, but it is sent to the next one: nothing of it was done
+ *  leader lives, no commit        run by this host, if that leads next: nothing of it was done
  * ```
  *
  * Outcomes are sent in the order of the calls.
@@ -142,15 +142,15 @@ export class FarCalls {
   }
 
   /**
-   * The last calls that leaders which live have left undone: the log has no commit of theirs, and
-   * none of a call behind them. In order.
+   * When all of the log is shown: the last calls that leaders which live have left undone. It has
+   * no commit of theirs, and none of a call behind them. In order.
    */
   #undone(): readonly FarCall[] {
     let undone: FarCall[] = [];
     for (const call of this.#calls.values()) {
-      const { answer, isRepeated } = call;
+      const { answer } = call;
       if (answer === undefined || answer.kind === 'refused') continue;
-      const isUndone = answer.kind === 'unknown' && answer.leaderLives === true && !isRepeated;
+      const isUndone = answer.kind === 'unknown' && answer.leaderLives === true;
       if (isUndone && this.#matches.lostPlace(call) === undefined) undone.push(call);
       else undone = [];
     }
@@ -180,7 +180,7 @@ export class FarCalls {
 
   #note(request: LiveCall): void {
     const term = this.#around.shownTerm() ?? 0;
-    const call: FarCall = { request, term, answer: undefined, isRepeated: false, lostAt: 0 };
+    const call: FarCall = { request, term, answer: undefined, lostAt: 0 };
     this.#calls.set(request, call);
     this.#matches.add(call);
   }
@@ -196,7 +196,6 @@ export class FarCalls {
     call.answer = answer;
     if (answer.kind === 'unknown') {
       call.lostAt = performance.now();
-      if (answer.leaderLives === true && !call.isRepeated) this.#attachment.hold();
       this.#timer ??= setInterval(() => this.#settle(), limits.farCallLookMillis).unref();
     } else {
       const { outcome } = answer.kind === 'called' ? answer : {};
@@ -250,7 +249,6 @@ export class FarCalls {
     for (const { answer } of this.#calls.values()) if (answer?.kind === 'unknown') return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#attachment.goOn([]);
   }
 
   /** True if its outcome was sent: it is the first one. */
@@ -318,22 +316,8 @@ export class FarCalls {
     const isLate = performance.now() - lostAt >= limits.farCallMillisMax;
     const isShown = shownTerm !== undefined && shownTerm > term;
     if (place === undefined && !isAll && !isShown && !isLate) return false;
-    if (isShown && !isAll && this.#isSentAgain(call)) return false;
     if (place !== undefined) this.#giveUp(place);
     this.#addInOrder({ kind: 'refused', request, body });
-    return true;
-  }
-
-  /** True if it was left undone, with those behind it, and goes to the next leader. */
-  #isSentAgain(first: FarCall): boolean {
-    const undone = this.#undone();
-    if (undone[0] !== first) return false;
-    for (const call of undone) {
-      call.answer = undefined;
-      call.isRepeated = true;
-      call.term = this.#around.shownTerm() ?? call.term;
-    }
-    this.#attachment.goOn(undone.map(({ request }) => request));
     return true;
   }
 

@@ -14,10 +14,8 @@ export interface FarPlace {
 export interface FarCall {
   readonly request: LiveCall;
   /** The term that the copy showed when it was sent. */
-  term: number;
+  readonly term: number;
   answer: AttachedAnswer | undefined;
-  /** It was sent to another leader, because the one before had left it undone. */
-  isRepeated: boolean;
   /** When it became known that nobody knows its outcome. */
   lostAt: number;
 }

@@ -61,10 +61,6 @@ export interface Attachment {
    * one that lives leaves out of the log was not done, and never will be.
    */
   readonly leaderLives: boolean;
-  /** Sends nothing to a next leader until `goOn`. */
-  hold(): void;
-  /** Sends these first, which a leader has left undone. */
-  goOn(again: readonly AttachedRequest[]): void;
   /**
    * The client has left: calls that were sent still run, then `client_disconnected` does. What
    * waits for a next leader is dropped. The sink hears nothing more.
