@@ -251,7 +251,8 @@ export class DatabaseCopy implements Replica {
         this.#reader?.committed(record);
       }
     } finally {
-      this.#behind = behind.slice(at);
+      // While a publish waits there can be many, and nothing is shown.
+      if (at > 0) this.#behind = behind.slice(at);
     }
     if (at > 0) this.#reader?.followed();
   }
