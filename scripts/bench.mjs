@@ -32,8 +32,9 @@ const keepPlaces = {
   name: 'keep-places',
   setup({ onLoad }) {
     onLoad({ filter: /[/\\](src|bench|test)[/\\].*\.ts$/ }, ({ path: place }) => ({
+      // Not where it is a text, as among the options of a build.
       contents: readFileSync(place, 'utf8').replaceAll(
-        'import.meta.url',
+        /(?<!['"])import\.meta\.url/g,
         JSON.stringify(pathToFileURL(place).href),
       ),
       loader: 'ts',
