@@ -97,7 +97,7 @@ describe('the choice of a cluster', () => {
     ).toBeUndefined();
   });
 
-  it('[replication 16.1] is of PostgreSQL or a store; another address is no mistake in one', () => {
+  it('[replication 14.13, 14.14, 16.1] is of PostgreSQL or a store, and of nothing else', () => {
     expect(parseEngine('nats://host')).toEqual({
       fault:
         'an engine at nats:// is not supported; PostgreSQL (postgres://…) and S3-compatible ' +
