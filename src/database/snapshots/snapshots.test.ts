@@ -11,11 +11,13 @@ import { Store } from '../../store/store.ts';
 import { type DiskOperation, SimulatedDisk } from '../../testing/simulated-disk.ts';
 import type { MakeAlarm } from '../alarm.ts';
 import type { Clock } from '../clock.ts';
+import type { DatabaseCore } from '../core.ts';
 import { ticketNumber } from '../ticket.ts';
 import { LocalSnapshots } from './local-snapshots.ts';
 import type { SnapshotDesk, SnapshotEvents, SnapshotFile } from './snapshot-desk.ts';
 import { type SnapshotSizes, sizesOfLimits } from './snapshot-due.ts';
 import type { SnapshotOutcome } from './snapshot-outcome.ts';
+import { Snapshots } from './snapshots.ts';
 
 const makeAlarm = machineAlarms(new MachineClock());
 
@@ -236,6 +238,29 @@ describe('a snapshot that is asked for', () => {
     for (let turn = 0; turn < 1_000 && outcome === undefined; turn++) await nextTurn();
     expect(outcome?.kind).toBe('taken');
     await items.database.close();
+  });
+
+  it('waits without an alarm while it is held, and has one again afterwards', () => {
+    let isHeld = true;
+    const alarms: (bigint | undefined)[] = [];
+    const core = {
+      ...{ clock: new JumpingClock(), snapshot: undefined, full: undefined },
+      ...{ log: { bytes: 2 * sizesOfLimits.logBytesMax }, store: { offset: 3 } },
+    } as unknown as DatabaseCore;
+    const snapshots = new Snapshots(
+      core,
+      {
+        snapshotDesk: new RecordingDesk(),
+        isHeld: () => isHeld,
+        makeAlarm: () => ({ set: (at) => void alarms.push(at), dispose: () => undefined }),
+      },
+      () => undefined,
+    );
+    snapshots.setAlarm();
+    expect([snapshots.hasWork, alarms]).toEqual([false, [undefined]]);
+    isHeld = false;
+    snapshots.setAlarm();
+    expect([snapshots.hasWork, alarms.at(-1)]).toEqual([true, core.clock.nowMicros()]);
   });
 
   it('[history 2.2] gets nothing that was committed since, and none without a commit', async () => {

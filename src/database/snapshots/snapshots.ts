@@ -365,7 +365,8 @@ export class Snapshots {
     switch (this.#state.kind) {
       case 'idle': {
         const isOff = this.#options.snapshotDesk === undefined || this.#core.full !== undefined;
-        if (isOff || this.#isStopping) return never;
+        // The turn that ends what holds it looks again.
+        if (isOff || this.#isStopping || this.#isHeld) return never;
         return millisUntilDue(this.#since(now), this.#delayAt(now), this.#sizes) ?? never;
       }
       case 'asked':
