@@ -185,7 +185,7 @@ class Rounds {
     const seen = (await this.#cluster.asOperator(this.#host(name), path)) as SeenDatabases;
     const found = seen.databases.find((one) => one.names.includes(database));
     const isWhole = names.every((host) =>
-      found?.copies.some((copy) => copy.host === host && copy.warm),
+      found?.copies.some((copy) => copy.host === host && (copy.warm ?? copy.age_seconds !== null)),
     );
     const leaders = found?.copies.filter(({ role }) => role === 'leader') ?? [];
     const isSettled = leaders.length === 1 && (leaders[0]?.host ?? '') === found?.leader;
@@ -255,7 +255,9 @@ interface SeenDatabases {
     readonly copies: readonly {
       readonly host: string;
       readonly role: string;
-      readonly warm: boolean;
+      /** Hosts of an earlier version do not say it. */
+      readonly warm?: boolean;
+      readonly age_seconds: number | null;
     }[];
   }[];
 }

@@ -23,6 +23,8 @@ export class ServiceCluster<Engine extends SharedEngine = PostgresEngine> {
   secret = randomBytes(32).toString('base64');
   /** True: each host has the secret in a file of its own, see `secretFile`. */
   hasSecretFiles = false;
+  /** The file of the build that a host starts with, each time that it does; absent: this one. */
+  commandOf: ((name: string) => string | undefined) | undefined;
   readonly #hosts: RunningService[] = [];
   /** Who operates it, once logged in. */
   #operator: { readonly identity: string; readonly token: string } | undefined;
@@ -139,7 +141,7 @@ export class ServiceCluster<Engine extends SharedEngine = PostgresEngine> {
     const policy = this.#lab === undefined ? [] : ['--publish-policy', 'anyone'];
     const all = [...operators, ...policy, ...this.#secretFlags(name), ...flags];
     const child = this.sandbox.spawn(startOf(this.folder(name), name, { port, address }, all), {
-      ...{ env: this.environment, under },
+      ...{ env: this.environment, under, command: this.commandOf?.(name) },
     });
     const service = new RunningService(child, `http://${address}:${port}`);
     this.#hosts.push(service);

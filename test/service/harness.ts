@@ -53,7 +53,10 @@ export class Sandbox {
   /** Starts the command and leaves it running. */
   spawn(args: readonly string[], options: RunOptions = {}): ChildProcess {
     const global = options.isPlain ? [] : ['--root-dir', path.join(this.folder, 'root')];
-    const line = [...(options.under ?? []), process.execPath, command, ...global, ...args];
+    const line = [
+      ...(options.under ?? []),
+      ...[process.execPath, options.command ?? command, ...global, ...args],
+    ];
     return spawn(line[0] ?? '', line.slice(1), {
       cwd: options.cwd ?? this.folder,
       env: { ...process.env, NO_COLOR: '1', SERVICE_DB_NAME: '', ...options.env },
@@ -96,6 +99,8 @@ export interface RunOptions {
   readonly input?: string;
   /** True: without `--root-dir`, so that the environment says where files are. */
   readonly isPlain?: boolean;
+  /** The file of another build of it. */
+  readonly command?: string | undefined;
   /** A command that runs it, such as `prlimit`, with its words. */
   readonly under?: readonly string[];
 }
