@@ -13,12 +13,14 @@ it('[replication 17.5] a hundred leaders are killed, and forty are stopped', asy
   const report = await clusterKillRounds({ kills, pauses });
   const figures = {
     acknowledged: report.acknowledged,
+    came: report.comeCounts,
     kill: figuresOf(report.kills),
     pause: figuresOf(report.pauses),
   };
   console.log(JSON.stringify(figures, null, 2));
   if (out !== undefined) writeFileSync(path.resolve(root, out), JSON.stringify(figures, null, 2));
-  expect({ lost: report.lost, wrong: report.wrong }).toEqual({ lost: [], wrong: [] });
+  const { lost, wrong, unlike } = report;
+  expect({ lost, wrong, unlike }).toEqual({ lost: [], wrong: [], unlike: [] });
   expect(Math.max(...report.kills, ...report.pauses)).toBeLessThan(
     5_000 * Number(process.env.TEST_SLOWNESS ?? 1),
   );

@@ -27,8 +27,8 @@ it('[replication 17.7] an earlier version and this one are killed in one cluster
     };
     return cluster;
   });
-  const { acknowledged, lost, wrong } = report;
+  const { acknowledged, lost, wrong, unlike } = report;
   console.log({ acknowledged, kills: report.kills.map(Math.round), starts: [...starts] });
-  expect({ lost, wrong }).toEqual({ lost: [], wrong: [] });
+  expect({ lost, wrong, unlike }).toEqual({ lost: [], wrong: [], unlike: [] });
   expect(acknowledged).toBeGreaterThan(100);
 });

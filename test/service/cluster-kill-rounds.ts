@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unreachable } from '../../src/assert.ts';
 import type { NetworkLab } from '../support/network-lab.ts';
-import { itemsModule } from './cli-support.ts';
 import { ServiceCluster, type SharedEngine } from './cluster-support.ts';
 import type { RunningService } from './harness.ts';
+import { LiveClients, ledgerModule } from './live-clients.ts';
 import type { Remote } from './remote.ts';
-import { writtenFrom } from './written-module.ts';
 
 export interface ClusterKillReport {
   readonly acknowledged: number;
@@ -13,6 +12,10 @@ export interface ClusterKillReport {
   readonly lost: readonly string[];
   /** There twice, or never asked for. */
   readonly wrong: readonly string[];
+  /** What clients of both libraries saw unlike what is there, or were told wrong. */
+  readonly unlike: readonly string[];
+  /** How often each client came anew. */
+  readonly comeCounts: Readonly<Record<string, number>>;
   /** Milliseconds from the loss of a leader to the next acknowledged call that began after it. */
   readonly kills: readonly number[];
   readonly pauses: readonly number[];
@@ -42,8 +45,9 @@ const cutKinds = ['all', 'engine', 'hosts', 'follower'] as const;
 type CutKind = (typeof cutKinds)[number];
 
 /**
- * Writes through all three hosts of a cluster while its leader is killed, or stopped for a while,
- * again and again; then looks what is there.
+ * Writes through all three hosts of a cluster, over HTTP and by clients that stay connected, while
+ * its leader is killed, or stopped for a while, again and again; then looks what is there, and what
+ * the clients see.
  */
 export async function clusterKillRounds(
   plan: ClusterKillPlan,
@@ -51,8 +55,10 @@ export async function clusterKillRounds(
   lab?: NetworkLab,
 ): Promise<ClusterKillReport> {
   const cluster = await start();
+  cluster.keepsPorts = true;
+  let rounds: Rounds | undefined;
   try {
-    const rounds = await Rounds.begin(cluster);
+    rounds = await Rounds.begin(cluster);
     for (let kill = 0; kill < plan.kills; kill += 1) await rounds.kill();
     for (let pause = 0; pause < plan.pauses; pause += 1) await rounds.pause();
     for (let cut = 0; lab !== undefined && cut < (plan.cuts ?? 0); cut += 1) {
@@ -60,6 +66,7 @@ export async function clusterKillRounds(
     }
     return await rounds.end();
   } finally {
+    await rounds?.clients.close();
     await cluster.close();
   }
 }
@@ -68,6 +75,7 @@ class Rounds {
   readonly #cluster: ServiceCluster<SharedEngine>;
   readonly #hosts: Map<Name, RunningService>;
   readonly #owner: Remote;
+  readonly clients: LiveClients;
   readonly #asked = new Set<string>();
   readonly #acknowledged = new Set<string>();
   readonly #load: Promise<unknown>;
@@ -83,6 +91,11 @@ class Rounds {
     this.#cluster = cluster;
     this.#hosts = hosts;
     this.#owner = owner;
+    this.clients = new LiveClients({
+      ...{ urls: [...hosts.values()].map(({ url }) => url), database, token: owner.token },
+      asked: (key) => void this.#asked.add(key),
+      acknowledged: (key) => void this.#acknowledged.add(key),
+    });
     this.#load = Promise.all(Array.from({ length: writers }, (_, writer) => this.#write(writer)));
   }
 
@@ -93,7 +106,7 @@ class Rounds {
     const [first] = hosts.values();
     if (first === undefined) throw new Error('there are hosts');
     const owner = await cluster.owner(first);
-    const made = await owner.upload(database, await writtenFrom(itemsModule()));
+    const made = await owner.upload(database, await ledgerModule());
     if (made.status !== 200) throw new Error(made.text);
     return new Rounds(cluster, hosts, owner);
   }
@@ -155,16 +168,17 @@ class Rounds {
   async end(): Promise<ClusterKillReport> {
     await this.#leader();
     this.#isOver = true;
-    await this.#load;
-    const found = await this.#owner
-      .at(this.#host('a').url)
-      .rows(database, 'SELECT name FROM items');
+    await Promise.all([this.#load, this.clients.rest()]);
+    const leader = this.#host(await this.#leader());
+    const found = await this.#owner.at(leader.url).rows(database, 'SELECT name FROM person');
     const there = found.flat().map(String);
     const once = new Set(there);
     return {
       acknowledged: this.#acknowledged.size,
       lost: [...this.#acknowledged].filter((key) => !once.has(key)),
       wrong: there.filter((key, at) => !this.#asked.has(key) || there.indexOf(key) !== at),
+      unlike: await this.clients.faults(there),
+      comeCounts: this.clients.comeCounts,
       ...this.#times,
     };
   }
@@ -237,7 +251,7 @@ class Rounds {
       const answer = await fetch(`${this.#host(name).url}/v1/database/${database}/call/add`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify([key]),
+        body: JSON.stringify([0, key, 0]),
         signal: AbortSignal.timeout(callMillisMax),
       });
       await answer.text();

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { NetworkLab } from '../support/network-lab.ts';
 import { PostgresCluster } from '../support/postgres-cluster.ts';
 import { S3Server, s3Keys } from '../support/s3-server.ts';
-import { freePort, RunningService, type RunResult, Sandbox } from './harness.ts';
+import { freePort, lastingPort, RunningService, type RunResult, Sandbox } from './harness.ts';
 import { Remote } from './remote.ts';
 
 /** What the hosts share: how it is named to them, and how it ends. */
@@ -25,6 +25,9 @@ export class ServiceCluster<Engine extends SharedEngine = PostgresEngine> {
   hasSecretFiles = false;
   /** The file of the build that a host starts with, each time that it does; absent: this one. */
   commandOf: ((name: string) => string | undefined) | undefined;
+  /** True: a host has the same port each time that it starts, so that clients find it again. */
+  keepsPorts = false;
+  readonly #ports = new Map<string, number>();
   readonly #hosts: RunningService[] = [];
   /** Who operates it, once logged in. */
   #operator: { readonly identity: string; readonly token: string } | undefined;
@@ -135,7 +138,8 @@ export class ServiceCluster<Engine extends SharedEngine = PostgresEngine> {
 
   /** Starts a host. */
   async starting(name: string, flags: readonly string[] = []): Promise<RunningService> {
-    const port = await freePort();
+    const port = this.#ports.get(name) ?? (await (this.keepsPorts ? lastingPort() : freePort()));
+    if (this.keepsPorts) this.#ports.set(name, port);
     const { address = '127.0.0.1', under = [] } = this.#lab?.machine(name) ?? {};
     const operators = this.#operator === undefined ? [] : ['--operator', this.#operator.identity];
     const policy = this.#lab === undefined ? [] : ['--publish-policy', 'anyone'];

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -163,6 +164,22 @@ export class RunningService {
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     this.child.kill(signal);
     return this.ended;
+  }
+}
+
+/**
+ * A port that a service can have again after it was away: none that the system gives to who
+ * connects, as 0 would be, so that nobody has it meanwhile.
+ */
+export async function lastingPort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + randomInt(10_000);
+    const isFree = await new Promise<boolean>((resolve) => {
+      const server = createServer();
+      server.on('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    });
+    if (isFree) return port;
   }
 }
 
