@@ -176,7 +176,7 @@ class Rounds {
     return {
       acknowledged: this.#acknowledged.size,
       lost: [...this.#acknowledged].filter((key) => !once.has(key)),
-      wrong: there.filter((key, at) => !this.#asked.has(key) || there.indexOf(key) !== at),
+      wrong: [...there.filter((key) => !this.#asked.has(key)), ...repeated(there)],
       unlike: await this.clients.faults(there),
       comeCounts: this.clients.comeCounts,
       ...this.#times,
@@ -260,6 +260,11 @@ class Rounds {
       return false;
     }
   }
+}
+
+function repeated(keys: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return keys.filter((key) => seen.size === seen.add(key).size);
 }
 
 interface SeenDatabases {

@@ -145,7 +145,7 @@ class LiveClient {
     return [...this.#told.values()].sort();
   }
 
-  /** Comes again whenever it is disconnected, as an app does. */
+  /** Comes again whenever it is disconnected, as an app does, unless its library does that. */
   async #live(): Promise<void> {
     while (!this.#isClosed) {
       const client = await this.#come();
@@ -157,10 +157,15 @@ class LiveClient {
       this.#client = client;
       this.#calling = this.#call(client);
       if (this.#isClosed) client.conn.disconnect();
+      if (this.#isLasting) break;
       await client.gone;
       this.#client = undefined;
       await this.#calling;
     }
+  }
+
+  get #isLasting(): boolean {
+    return this.#options.library === own;
   }
 
   async #come(): Promise<TavernClient | undefined> {
@@ -197,16 +202,14 @@ class LiveClient {
   /** One call after the other until it is disconnected; one without an answer is left. */
   async #call({ conn, gone }: TavernClient): Promise<void> {
     let isGone = false;
-    const over = gone.then(() => {
-      isGone = true;
-      throw new Error('disconnected');
+    void gone.then(() => {
+      isGone = !this.#isLasting;
     });
-    over.catch(() => undefined);
     while (!isGone && !this.#isResting && !this.#isClosed) {
       const key = `${this.name}-${this.#calls++}`;
       this.#options.asked(key);
       try {
-        await inTime(Promise.race([conn.reducers.add?.({ id: 0, name: key, seat: 0 }), over]));
+        await inTime(conn.reducers.add?.({ id: 0, name: key, seat: 0 }));
         this.#options.acknowledged(key);
       } catch {
         // Nobody knows what came of it.
@@ -216,14 +219,14 @@ class LiveClient {
   }
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
+async function inTime<T>(work: Promise<T> | undefined): Promise<T> {
   const timer = new AbortController();
   const late = sleep(answerMillisMax, undefined, { signal: timer.signal }).then(() => {
     throw new Error('no answer');
   });
   late.catch(() => undefined);
   try {
-    return await Promise.race([work, late]);
+    return (await Promise.race([work, late])) as T;
   } finally {
     timer.abort();
   }
