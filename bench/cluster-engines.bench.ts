@@ -16,8 +16,7 @@ import { itemsModule } from '../test/service/cli-support.ts';
 import { ServiceCluster, type SharedEngine, StoreEngine } from '../test/service/cluster-support.ts';
 import { type RunningService, Sandbox } from '../test/service/harness.ts';
 import { writtenFrom } from '../test/service/written-module.ts';
-import { DelayedRelay } from '../test/support/delayed-relay.ts';
-import { PostgresCluster, withoutPostgres } from '../test/support/postgres-cluster.ts';
+import { type PostgresCluster, withoutPostgres } from '../test/support/postgres-cluster.ts';
 import { Delays } from './load/delays.ts';
 import { Asker, HttpLoad } from './load/http-load.ts';
 
@@ -32,9 +31,6 @@ export interface Figure {
 
 /** How long the store takes for each answer, as one in the same region does. */
 const storeMillis = 20;
-
-/** What a round trip between two machines of one zone takes, about. */
-const farMillis = 1;
 
 /** Appends that are not counted: sessions begin, and statements are prepared. */
 const warmUp = 5;
@@ -58,53 +54,15 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
       const figures = await bareInserts(postgres.postgres, scale);
       const bars = { 1000: 'at least 0.15 of local' };
       figures.push(...(await durableCalls(load, { ...beside, name: 'PostgreSQL', bars })));
-      const { port } = postgres.postgres.primary;
-      figures.push(...(await oneCaller(load, { ...beside, port, name: 'PostgreSQL' })));
+      figures.push(...(await oneCaller(load, postgres.postgres, beside)));
       figures.push(await catchingUp(load, cluster, scale));
       return figures;
     });
-    const far = await FarPostgres.start();
-    const onFar = await withCluster(await ServiceCluster.on(far), beside, (load) =>
-      oneCaller(load, { ...beside, port: far.port, name: `PostgreSQL ${farMillis} ms away` }),
-    );
     await local.stop();
-    return [...onStore, ...onPostgres, ...onFar];
+    return [...onStore, ...onPostgres];
   } finally {
     agent.destroy();
     alone.remove();
-  }
-}
-
-/** PostgreSQL on a machine of its own, as far as its answers take longer to arrive. */
-class FarPostgres implements SharedEngine {
-  readonly environment: NodeJS.ProcessEnv;
-  /** Of the primary, as seen from here. */
-  readonly port: number;
-  readonly #postgres: PostgresCluster;
-  readonly #relays: readonly DelayedRelay[];
-
-  private constructor(postgres: PostgresCluster, relays: readonly [DelayedRelay, DelayedRelay]) {
-    this.#postgres = postgres;
-    this.#relays = relays;
-    const [primary, standby] = relays;
-    const place = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`;
-    this.environment = { REDUCERDB_CLUSTER: `postgres://postgres@${place}/postgres` };
-    this.port = primary.port;
-  }
-
-  static async start(): Promise<FarPostgres> {
-    const postgres = await PostgresCluster.start();
-    const { primary, standby } = postgres;
-    const relays = [
-      await DelayedRelay.to(primary.port, farMillis),
-      await DelayedRelay.to(standby.port, farMillis),
-    ] as const;
-    return new FarPostgres(postgres, relays);
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(this.#relays.map((relay) => relay.stop()));
-    await this.#postgres.stop();
   }
 }
 
@@ -181,7 +139,8 @@ async function durableCalls(
 }
 
 /** The bare statement with which an entry is stored, in a session that waits for the standby. */
-async function bareInsert(port: number) {
+async function bareInsert(postgres: PostgresCluster) {
+  const { port } = postgres.primary;
   const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
   await client.connect();
   await client.query(`create table if not exists bare (
@@ -212,7 +171,7 @@ async function bareInserts(postgres: PostgresCluster, scale: number): Promise<Fi
     ...{ place: reading.place, history: undefined, gatherMillis: 0 },
     ...{ onHistory: () => undefined, report: () => undefined },
   });
-  const bare = await bareInsert(postgres.primary.port);
+  const bare = await bareInsert(postgres);
   try {
     const figures: Figure[] = [];
     for (const commits of [1, 64, 1_000]) {
@@ -251,9 +210,10 @@ async function microsOf(work: () => Promise<unknown>): Promise<number> {
 /** A call of one caller, over HTTP, beside the same at the service that is alone, and the bare one. */
 async function oneCaller(
   load: HttpLoad,
-  { local, scale, port, name: engine }: Beside & { port: number; name: string },
+  postgres: PostgresCluster,
+  { local, scale }: Beside,
 ): Promise<Figure[]> {
-  const bare = await bareInsert(port);
+  const bare = await bareInsert(postgres);
   const [calls, alone, plain] = [new Delays(), new Delays(), new Delays()];
   const bytes = Buffer.alloc(256, 7);
   try {
@@ -266,7 +226,7 @@ async function oneCaller(
   } finally {
     await bare.end();
   }
-  const name = `a durable call on ${engine}, one caller, by turns, p50`;
+  const name = 'a durable call on PostgreSQL, one caller, by turns, p50';
   const value = calls.summary.p50;
   const [own, statement] = [alone.summary.p50, plain.summary.p50];
   return [
