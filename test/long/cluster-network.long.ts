@@ -16,10 +16,10 @@ it.skipIf(without !== undefined)(
     try {
       const plan = { kills: rounds, pauses: rounds, cuts: 4 * rounds };
       const report = await clusterKillRounds(plan, () => ServiceCluster.within(lab), lab);
-      const { lost, wrong, cuts, kills, pauses } = report;
+      const { lost, wrong, unlike, cuts, kills, pauses } = report;
       const told = (millis: readonly number[]) => millis.map(Math.round).sort((a, b) => a - b);
       console.log(JSON.stringify({ cuts: told(cuts), kills: told(kills), pauses: told(pauses) }));
-      expect({ lost, wrong }).toEqual({ lost: [], wrong: [] });
+      expect({ lost, wrong, unlike }).toEqual({ lost: [], wrong: [], unlike: [] });
       expect([cuts.length, kills.length, pauses.length]).toEqual([2 * rounds, rounds, rounds]);
     } finally {
       lab.close();

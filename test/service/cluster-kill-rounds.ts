@@ -66,7 +66,7 @@ export async function clusterKillRounds(
     }
     return await rounds.end();
   } finally {
-    await rounds?.clients.close();
+    await rounds?.close();
     await cluster.close();
   }
 }
@@ -75,7 +75,7 @@ class Rounds {
   readonly #cluster: ServiceCluster<SharedEngine>;
   readonly #hosts: Map<Name, RunningService>;
   readonly #owner: Remote;
-  readonly clients: LiveClients;
+  readonly #clients: LiveClients;
   readonly #asked = new Set<string>();
   readonly #acknowledged = new Set<string>();
   readonly #load: Promise<unknown>;
@@ -91,7 +91,7 @@ class Rounds {
     this.#cluster = cluster;
     this.#hosts = hosts;
     this.#owner = owner;
-    this.clients = new LiveClients({
+    this.#clients = new LiveClients({
       ...{ urls: [...hosts.values()].map(({ url }) => url), database, token: owner.token },
       asked: (key) => void this.#asked.add(key),
       acknowledged: (key) => void this.#acknowledged.add(key),
@@ -168,19 +168,26 @@ class Rounds {
   async end(): Promise<ClusterKillReport> {
     await this.#leader();
     this.#isOver = true;
-    await Promise.all([this.#load, this.clients.rest()]);
+    await Promise.all([this.#load, this.#clients.rest()]);
     const leader = this.#host(await this.#leader());
-    const found = await this.#owner.at(leader.url).rows(database, 'SELECT name FROM person');
-    const there = found.flat().map(String);
+    const read = async (): Promise<string[]> => {
+      const rows = await this.#owner.at(leader.url).rows(database, 'SELECT name FROM person');
+      return rows.flat().map(String);
+    };
+    const there = await read();
     const once = new Set(there);
     return {
       acknowledged: this.#acknowledged.size,
       lost: [...this.#acknowledged].filter((key) => !once.has(key)),
       wrong: [...there.filter((key) => !this.#asked.has(key)), ...repeated(there)],
-      unlike: await this.clients.faults(there),
-      comeCounts: this.clients.comeCounts,
+      unlike: await this.#clients.faults(read),
+      comeCounts: this.#clients.comeCounts,
       ...this.#times,
     };
+  }
+
+  close(): Promise<void> {
+    return this.#clients.close();
   }
 
   /** The host that leads, once all three are there and have everything. */
