@@ -67,6 +67,8 @@ export class DatabaseCopy implements Replica {
   #reader: CopyReader | undefined;
   /** A publish that is not shown yet, so that the reader can go on by its program. */
   #update: WaitingUpdate | undefined;
+  /** Bytes of what has come while publishes waited one after another. */
+  #waitingBytes = 0;
   /** What the reader has left to the actor, with its connections. */
   #left: LeftCopy | undefined;
   /** Records in the log that the tables do not have yet, because they may still be lost. */
@@ -206,7 +208,7 @@ export class DatabaseCopy implements Replica {
 
   async apply(write: LogWrite): Promise<void> {
     const { log } = present(this.#parts, 'records follow the beginning of a log');
-    if (this.#update !== undefined) this.#update.bytes += write.records.length;
+    if (this.#update !== undefined) this.#waitingBytes += write.records.length;
     for (const record of recordsIn(write.records)) {
       this.#behind.push(record);
       if (!isCommitRecord(record)) continue;
@@ -214,7 +216,7 @@ export class DatabaseCopy implements Replica {
       if (micros > this.#lastMicros) this.#lastMicros = micros;
     }
     log.follow(write, this.#lastMicros);
-    if ((this.#update?.bytes ?? 0) > limits.copyUpdateBytesMax) this.showUpdate();
+    if (this.#waitingBytes > limits.copyUpdateBytesMax) this.showUpdate();
     else this.#show(this.#settledOffset);
   }
 
@@ -253,6 +255,7 @@ export class DatabaseCopy implements Replica {
     } finally {
       // While a publish waits there can be many, and nothing is shown.
       if (at > 0) this.#behind = behind.slice(at);
+      if (this.#update === undefined) this.#waitingBytes = 0;
     }
     if (at > 0) this.#reader?.followed();
   }
@@ -266,7 +269,7 @@ export class DatabaseCopy implements Replica {
     if (this.#reader === undefined || this.#reader.isEnded) return false;
     if (this.#update?.record !== record) {
       const { replay } = present(this.#parts, 'records are of a log');
-      this.#update = { record, program: replay.programOf(record), bytes: 0, ahead: undefined };
+      this.#update = { record, program: replay.programOf(record), ahead: undefined };
     }
     return this.#update.ahead === undefined;
   }
@@ -318,7 +321,7 @@ export class DatabaseCopy implements Replica {
     const parts = this.#parts;
     if (parts === undefined) return 0;
     const { store, kept } = parts;
-    const besides = (this.#reader?.viewBytes ?? 0) + (this.#update?.bytes ?? 0);
+    const besides = (this.#reader?.viewBytes ?? 0) + this.#waitingBytes;
     return store.memory().totalBytes + kept.bytes + besides;
   }
 
@@ -522,6 +525,7 @@ export class DatabaseCopy implements Replica {
     this.#behind = [];
     this.#update?.ahead?.loaded.runner.dispose();
     this.#update = undefined;
+    this.#waitingBytes = 0;
     places.close();
     // Files that are cut must not have a sync under way, which keeps them open.
     await log.syncHere().catch(() => undefined);
@@ -533,8 +537,6 @@ export class DatabaseCopy implements Replica {
 interface WaitingUpdate {
   readonly record: SchemaRecord;
   readonly program: ReplayedProgram;
-  /** Of what has come behind it. */
-  bytes: number;
   ahead: LoadedAhead | undefined;
 }
 

@@ -11,6 +11,7 @@ import { startPair } from '../support/cluster-pair.ts';
 import {
   type ClusterService,
   type ClusterServices,
+  follows,
   kill,
   readsCopy,
   roleAt,
@@ -227,6 +228,30 @@ it.each([
   await readsCopy(b, identity);
   const read = await sql(b, 'SELECT name FROM person', '?consistency=any');
   expect(read.text).toContain('guest 100');
+});
+
+it('[replication 9.9] publishes that wait one after another hold back so many bytes together', async () => {
+  const positionAtB = (): number => {
+    const role = b.service.host.replication.roleOf(identity);
+    return role.kind === 'follower' ? role.end.position : 0;
+  };
+  const first = holdProgram();
+  await publish(await tavern('two', '', withView()));
+  await first.reached();
+  const begun = positionAtB();
+  await publish(await tavern('three', '', withView()));
+  await follows(b, a, identity);
+  const carried = positionAtB() - begun;
+  Object.assign(bounds, { copyUpdateBytesMax: carried + 2_000 });
+  vi.restoreAllMocks();
+  const second = holdProgram();
+  first.goOn();
+  await second.reached();
+  expect(far.isClosed).toBe(false);
+  for (let from = 100; !far.isClosed; from += 20) await call(a, 'fill', [from, 20]);
+  expect((await far.closed)[0]).toBe(1012);
+  expect(positionAtB() - begun).toBeLessThan(2 * carried);
+  second.goOn();
 });
 
 it('[replication 9.9, 7.5] a host that has to lead has the publish, loaded or not', async () => {
