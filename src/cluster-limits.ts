@@ -79,9 +79,10 @@ export const clusterLimits = {
   linkSocketsMax: 1_000,
   /** Requests whose bodies are streamed to other hosts at one time, of those. */
   linkStreamsMax: 250,
-  /** The share of both that requests of one database may take, and those of one caller. */
+  /** The share of both that requests of one database, caller, or network may take. */
   linkDatabaseShare: 0.5,
   linkCallerShare: 0.25,
+  linkNetworkShare: 0.5,
   linkFreeSocketsMax: 64,
   /** A host that has not answered for so long is asked before a request's body is sent to it. */
   linkQuietMillis: 50,
@@ -190,6 +191,9 @@ export const clusterLimits = {
    * because it did not come.
    */
   copyWaitersMax: 1_000,
+  /** The share of these that reads of one caller may take, and those of one network. */
+  copyWaitersCallerShare: 0.25,
+  copyWaitersNetworkShare: 0.5,
   /** How often a read begins again because the copy was replaced. */
   copyTriesMax: 2,
   /**

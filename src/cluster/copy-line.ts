@@ -1,7 +1,7 @@
-import { Refusal } from '../database/outcome.ts';
 import type { ReplicationControl } from '../host/databases/replication-control.ts';
-import type { CopyTimes } from '../host/replication/copy-times.ts';
+import type { CopyTimes, CopyWait } from '../host/replication/copy-times.ts';
 import type { DatabaseRole, FollowerRole } from '../host/replication/database-role.ts';
+import { tooManyReads } from '../host/replication/leader-refusals.ts';
 import { limits } from '../limits.ts';
 import { decodeEntry } from '../shared-log/entry.ts';
 import { type BootId, bootId } from '../shared-log/host-ids.ts';
@@ -11,6 +11,7 @@ import { bigintToHex } from '../values/hex.ts';
 import { identityToHex } from '../values/identity.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import type { LeadProofs } from './lead-proofs.ts';
+import { SharedPlaces, sharersOf } from './shared-places.ts';
 
 export interface CopyLineOptions {
   readonly boot: BootId;
@@ -43,7 +44,7 @@ interface Followed {
   asking: Promise<boolean> | undefined;
   readonly waiting: Set<() => void>;
   /** Reads that wait for a commit, or have waited in vain and are not answered yet. */
-  readers: number;
+  readonly readers: SharedPlaces;
   /** When somebody wanted to know it last. */
   wantedAt: number;
 }
@@ -102,17 +103,16 @@ export class CopyLine implements CopyTimes {
   async untilSettled(
     database: DatabaseIdentity,
     offset: number,
-    millisMax: number,
-    answered?: Promise<unknown>,
+    { millisMax, payers, answered }: CopyWait,
   ): Promise<boolean> {
     const known = this.#wanted(database);
     if (this.#has(database, offset)) return true;
-    if (known.readers >= limits.copyWaitersMax) throw tooManyRead();
-    known.readers += 1;
+    const sharers = payers === undefined ? {} : sharersOf(payers);
+    const full = known.readers.fullFor(sharers);
+    if (full !== undefined) throw tooManyReads(full);
+    known.readers.count(sharers, 1);
     const isSettled = await this.#untilSettled(database, known, { offset, millisMax });
-    const leave = (): void => {
-      known.readers -= 1;
-    };
+    const leave = (): void => known.readers.count(sharers, -1);
     if (isSettled || answered === undefined) leave();
     else void answered.then(leave, leave);
     return isSettled;
@@ -166,7 +166,7 @@ export class CopyLine implements CopyTimes {
         anchors: [],
         asking: undefined,
         waiting: new Set(),
-        readers: 0,
+        readers: new SharedPlaces(limits.copyWaitersMax, waiterShares),
         wantedAt: now,
       };
       this.#followed.set(database, known);
@@ -181,7 +181,7 @@ export class CopyLine implements CopyTimes {
   #askAgain(): void {
     const now = this.#options.now();
     for (const [database, known] of this.#followed) {
-      const isWanted = known.readers > 0 || now - known.wantedAt <= limits.copyWantedMillis;
+      const isWanted = known.readers.taken > 0 || now - known.wantedAt <= limits.copyWantedMillis;
       const isHere = isWanted && this.#follower(database) !== undefined;
       if (isHere) void this.#ask(database, known);
       else this.#followed.delete(database);
@@ -306,15 +306,10 @@ export class CopyLine implements CopyTimes {
   }
 }
 
-function tooManyRead(): Refusal {
-  return new Refusal({
-    code: 'database.overloaded',
-    message:
-      `${limits.copyWaitersMax} reads wait here for a commit that this host does not have yet. ` +
-      'Try again in a moment, or read from the leader (consistency=leader).',
-    retryAfterSeconds: 1,
-  });
-}
+const waiterShares = {
+  caller: limits.copyWaitersCallerShare,
+  network: limits.copyWaitersNetworkShare,
+};
 
 const askPath = 'settled';
 

@@ -9,15 +9,22 @@ interface Asking {
   readonly where: number;
   /** Of one without a token. */
   readonly address?: string;
+  /** Of one with a token, which is on this machine otherwise. */
+  readonly from?: string;
 }
 
-function headOf({ who, where, address }: Asking) {
+function headOf({ who, where, address, from }: Asking) {
   const { isAnonymous } = { isAnonymous: address !== undefined };
   const identity = callerIdentity(BigInt(who));
   const caller = { identity, isAnonymous, token: 't', payload: '{}', tokenId: 'i' };
   const flags = { isOnMachine: false, isConfidential: true };
   const origin = 'https://shop.example';
-  const client = { address: address ?? '192.0.2.1', sender: 'known', origin, ...flags } as const;
+  const client = {
+    address: address ?? from ?? '127.0.0.1',
+    sender: 'known',
+    origin,
+    ...flags,
+  } as const;
   return { database: databaseIdentity(BigInt(where)), caller, client };
 }
 
@@ -80,6 +87,19 @@ it('[replication 8.6] a caller without a token is its network, whatever its iden
   expect(fullOf({ who: 1, where: 1 })).toBeUndefined();
 });
 
+it('[replication 8.6] callers of one network take no more than its share', () => {
+  const { fullOf, takeAll } = setUp();
+  const half = Math.floor(limits.linkSocketsMax / 2);
+  const taken = takeAll((at) => ({ who: at, where: at, from: `2001:db8::${at.toString(16)}` }));
+  expect(taken.length).toBe(half);
+  const asking = { who: 5_000, where: 5_000 };
+  expect(fullOf({ ...asking, from: '2001:db8::ffff' })).toEqual(['network', half, false]);
+  expect(fullOf({ ...asking, address: '2001:db8::ffff' })).toEqual(['network', half, false]);
+  expect(fullOf({ ...asking, from: '2001:db8:1::1' })).toBeUndefined();
+  // All users of this machine have one address, which says nothing about them.
+  expect(takeAll((at) => ({ who: 10_000 + at, where: 10_000 + at })).length).toBe(half);
+});
+
 it('[replication 8.6] bodies that are streamed leave room for other requests', () => {
   const { fullOf, takeAll } = setUp();
   takeAll((at) => ({ who: at, where: at }), true);
@@ -88,7 +108,7 @@ it('[replication 8.6] bodies that are streamed leave room for other requests', (
 });
 
 it('[replication 8.6] a refusal says what is full, and for whom', () => {
-  const textOf = (of: 'host' | 'database' | 'caller', isStreamed: boolean) => {
+  const textOf = (of: 'host' | 'database' | 'caller' | 'network', isStreamed: boolean) => {
     const { code, message, retryAfterSeconds } = noPlace({ of, max: 7, isStreamed }).body;
     return [code, message.split(';')[0], retryAfterSeconds];
   };
@@ -96,6 +116,11 @@ it('[replication 8.6] a refusal says what is full, and for whom', () => {
     'requests.tooManyOfOne',
     '7 of your requests with bodies over 256 KiB are being passed on by this host, ' +
       'the most for one caller',
+    1,
+  ]);
+  expect(textOf('network', false)).toEqual([
+    'requests.tooManyOfOne',
+    '7 requests of your network are being passed on by this host, the most for one network',
     1,
   ]);
   expect(textOf('database', false)).toEqual([

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { payersOf } from '../auth/payers.ts';
 import type { ClusterPart } from '../cluster/cluster-part.ts';
 import { hintHeaders } from '../cluster/leader-hint.ts';
 import type { ForwardAnswer, ForwardRequest } from '../cluster/link-client.ts';
@@ -11,7 +12,7 @@ import { type GivenWish, wishOf } from '../doors/read-wish.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import { parseTarget } from '../host/registry/names.ts';
 import { registryIdentity } from '../host/registry/registry.ts';
-import type { CopyTimes } from '../host/replication/copy-times.ts';
+import { type CopyTimes, timesFor } from '../host/replication/copy-times.ts';
 import { noEngine } from '../host/replication/engine-state.ts';
 import {
   lostElsewhere,
@@ -94,11 +95,13 @@ export class PassingOn {
     const untilAnswered = new Promise<void>((resolve) => {
       answered = resolve;
     });
+    const waiter = () => ({
+      payers: payersOf(exchange.caller, exchange.client.address),
+      answered: untilAnswered,
+    });
     try {
-      return await this.#serve(exchange, wanted, {
-        work,
-        times: timesUntil(untilAnswered, this.#options.part.copies),
-      });
+      const times = timesFor(waiter, this.#options.part.copies);
+      return await this.#serve(exchange, wanted, { work, times });
     } finally {
       answered();
     }
@@ -279,17 +282,6 @@ export class PassingOn {
 interface Work {
   readonly work: () => Promise<Reply> | Reply;
   readonly times: CopyTimes;
-}
-
-/** A read whose commit does not come keeps its place until the request is answered. */
-function timesUntil(answered: Promise<unknown>, times: CopyTimes): CopyTimes {
-  return {
-    settledOffset: (database) => times.settledOffset(database),
-    untilSettled: (database, offset, millisMax) =>
-      times.untilSettled(database, offset, millisMax, answered),
-    ageMillis: (database, offset) => times.ageMillis(database, offset),
-    ask: (database) => times.ask(database),
-  };
 }
 
 /** The host that a request belongs to, by what it leads. */

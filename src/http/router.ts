@@ -6,7 +6,8 @@ import { type Context, Hono } from 'hono';
 import { type RequestCaller, settleCaller, settledElsewhere } from '../auth/caller.ts';
 import { type ClientAddresses, networkOf, type Passage } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
-import { isLoopbackAddress, type PageRules, type Sender } from '../auth/page-rules.ts';
+import type { PageRules, Sender } from '../auth/page-rules.ts';
+import { payersOf } from '../auth/payers.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
 import type { ClusterPart } from '../cluster/cluster-part.ts';
 import type { ForwardRequest } from '../cluster/link-client.ts';
@@ -504,17 +505,10 @@ class HonoExchange implements Exchange, PassableExchange {
     return readPieces(this.#incoming, { bytesMax, idleMillisMax: this.bodyIdleMillisMax });
   }
 
-  /**
-   * Returns the clients charged for the bytes of a body: the token's identity and the network. All
-   * local users share loopback, so there only the identity is charged.
-   */
+  /** The clients charged for the bytes of a body. */
   #payers(): readonly string[] {
-    const address = this.clientAddress(this.#options.addresses);
-    const network = `network ${networkOf(address)}`;
-    const { caller } = this;
-    if (caller === undefined || caller.isAnonymous) return [network];
-    const identity = `identity ${caller.identity.toString(16)}`;
-    return isLoopbackAddress(address) ? [identity] : [identity, network];
+    const { identity, network } = payersOf(this.caller, this.address);
+    return [identity, network].filter((payer) => payer !== undefined);
   }
 
   /** Counts a large response as part of the load until its client has received it. */

@@ -1,8 +1,10 @@
 import type { RequestCaller } from '../auth/caller.ts';
+import { type Payers, payersOf } from '../auth/payers.ts';
 import type { ClusterPart } from '../cluster/cluster-part.ts';
 import { wishOf } from '../doors/read-wish.ts';
 import type { CopyClient } from '../host/feeds/live-connection.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
+import { timesFor } from '../host/replication/copy-times.ts';
 import { readCopy } from '../host/replication/read-copy.ts';
 import { limits } from '../limits.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
@@ -32,9 +34,9 @@ export class CopyClients {
   }
 
   /** True if this host's copy has what the client wants, and takes reads; else the leader does. */
-  async serves({ database, wish }: Admitted): Promise<boolean> {
+  async serves({ database, caller, wish }: Admitted): Promise<boolean> {
     if (!this.#part.knowsRights) return false;
-    const { copies: times } = this.#part;
+    const times = timesFor(() => ({ payers: payersIn(caller) }), this.#part.copies);
     const { identity, handle } = database;
     if (!handle.copy.takesConnections) return false;
     const readable = { database: identity, copy: handle.copy, times };
@@ -50,11 +52,12 @@ export class CopyClients {
     { caller, protocol }: { readonly caller: RequestCaller; readonly protocol: string },
   ): CopyClient {
     const { copies } = this.#part;
+    const wait = { millisMax: limits.copyWaitMillisMax, payers: payersIn(caller) };
     return {
       ...{ caller, protocol, sinceMillis: Date.now() },
       reach: (offset) => {
         // Too many who wait for commits is for them to hear of; this one hears with the next look.
-        copies.untilSettled(identity, offset, limits.copyWaitMillisMax).catch(() => undefined);
+        copies.untilSettled(identity, offset, wait).catch(() => undefined);
       },
     };
   }
@@ -80,4 +83,8 @@ export class CopyClients {
     if (now - this.#knewAt < limits.copyClientsMillisMax) return;
     for (const connection of [...this.#connections.keys()]) connection.leave();
   }
+}
+
+function payersIn(caller: RequestCaller): Payers {
+  return payersOf(caller, caller.address ?? '');
 }

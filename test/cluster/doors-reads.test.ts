@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Refusal } from '../../src/database/outcome.ts';
 import { limits } from '../../src/limits.ts';
 import { identityToHex } from '../../src/values/identity.ts';
 import type { DatabaseIdentity } from '../../src/values/identity-roles.ts';
@@ -109,7 +110,7 @@ describe('a read at a host that follows', () => {
 
   it('[replication 10.2] is refused where as many wait for a commit as may, and never waits behind them', async () => {
     const { copies } = b.part;
-    const wait = () => copies.untilSettled(notes, 1_000_000, 2_000);
+    const wait = () => copies.untilSettled(notes, 1_000_000, { millisMax: 2_000 });
     const waiting = Array.from({ length: limits.copyWaitersMax }, wait);
     await expect(wait()).rejects.toMatchObject({ body: { code: 'database.overloaded' } });
     const { generation } = a.service.host.registered(identityToHex(notes));
@@ -120,13 +121,41 @@ describe('a read at a host that follows', () => {
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([false]));
   });
 
+  it('[replication 10.2] is refused to a caller, or a network, that has its share of those', async () => {
+    const { copies } = b.part;
+    const [ofCaller, ofNetwork] = [limits.copyWaitersMax / 4, limits.copyWaitersMax / 2];
+    const wait = (identity: string | undefined, network = 'network 192.0.2.1') =>
+      copies.untilSettled(notes, 1_000_000, { millisMax: 2_000, payers: { identity, network } });
+    const refusalOf = async (waiting: Promise<unknown>) => {
+      const refusal: unknown = await waiting.catch((error: unknown) => error);
+      if (!(refusal instanceof Refusal)) throw new Error('nothing was refused');
+      const { code, message, retryAfterSeconds } = refusal.body;
+      return [code, message.split(' wait')[0], retryAfterSeconds];
+    };
+    const one = Array.from({ length: ofCaller }, () => wait('ada'));
+    const own = ['requests.tooManyOfOne', `${ofCaller} of your reads`, 1];
+    expect(await refusalOf(wait('ada'))).toEqual(own);
+    const more = Array.from({ length: ofCaller }, (_, at) => wait(`bob ${at}`));
+    const shared = ['requests.tooManyOfOne', `${ofNetwork} reads of your network`, 1];
+    expect(await refusalOf(wait('eve'))).toEqual(shared);
+    // Others do not notice: without a token, from another network, or on this machine.
+    const others = [wait(undefined, 'network 192.0.2.2'), wait('eve', 'network 192.0.2.3')];
+    const { generation } = a.service.host.registered(identityToHex(notes));
+    const far = await sql(b, `?consistency=offset:${generation}.999999`);
+    expect(far.status).toBe(400);
+    const all = await Promise.all([...one, ...more, ...others]);
+    expect(new Set(all)).toEqual(new Set([false]));
+    expect(await wait('ada')).toBe(false);
+  });
+
   it('[replication 10.2] counts among those that wait until the leader has answered it', async () => {
     const { copies } = b.part;
     let answered = (): void => undefined;
     const untilAnswered = new Promise<void>((resolve) => {
       answered = resolve;
     });
-    const wait = () => copies.untilSettled(notes, 1_000_000, 20, untilAnswered);
+    const wait = () =>
+      copies.untilSettled(notes, 1_000_000, { millisMax: 20, answered: untilAnswered });
     const passed = await Promise.all(Array.from({ length: limits.copyWaitersMax }, wait));
     expect(new Set(passed)).toEqual(new Set([false]));
     await expect(wait()).rejects.toMatchObject({ body: { code: 'database.overloaded' } });

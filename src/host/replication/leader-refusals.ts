@@ -30,9 +30,9 @@ export function tooManyWait(): Refusal {
   });
 }
 
-/** Places of requests that are with other hosts: all, or the share of a database or a caller. */
+/** Places of requests that are with other hosts: all, or the share of one who shares them. */
 export interface PlacesFull {
-  readonly of: 'host' | 'database' | 'caller';
+  readonly of: 'host' | 'database' | 'caller' | 'network';
   readonly max: number;
   /** True: places of those whose bodies are streamed. */
   readonly isStreamed: boolean;
@@ -43,14 +43,10 @@ export function noPlace(full: PlacesFull | undefined): Refusal {
   if (full === undefined) return tooManyWait();
   const { of, max, isStreamed } = full;
   const bodies = isStreamed ? ' with bodies over 256 KiB' : '';
-  if (of === 'caller') {
-    return new Refusal({
-      code: 'requests.tooManyOfOne',
-      message:
-        `${max} of your requests${bodies} are being passed on by this host, ` +
-        'the most for one caller; nothing was done. Try again when one of them has ended.',
-      retryAfterSeconds: 1,
-    });
+  if (of === 'caller' || of === 'network') {
+    const what =
+      of === 'caller' ? `of your requests${bodies}` : `requests${bodies} of your network`;
+    return tooManyOfOne(`${max} ${what} are being passed on by this host, the most for one ${of}`);
   }
   const isDatabase = of === 'database';
   const most = isDatabase ? 'the most for one database' : 'the most that it passes on';
@@ -59,6 +55,31 @@ export function noPlace(full: PlacesFull | undefined): Refusal {
     message:
       `${max} requests${isDatabase ? ' for this database' : ''}${bodies} are being passed on by ` +
       `this host, ${most}; nothing was done. Try again in a moment, or at another host.`,
+    retryAfterSeconds: 1,
+  });
+}
+
+/** As many reads wait here for commits as may of all, of a caller, or of a network. */
+export function tooManyReads({ of, max }: Pick<PlacesFull, 'of' | 'max'>): Refusal {
+  const wait = 'here for a commit that this host does not have yet';
+  if (of === 'caller')
+    return tooManyOfOne(`${max} of your reads wait ${wait}, the most for one caller`);
+  if (of === 'network') {
+    return tooManyOfOne(`${max} reads of your network wait ${wait}, the most for one network`);
+  }
+  return new Refusal({
+    code: 'database.overloaded',
+    message:
+      `${max} reads wait ${wait}. ` +
+      'Try again in a moment, or read from the leader (consistency=leader).',
+    retryAfterSeconds: 1,
+  });
+}
+
+function tooManyOfOne(what: string): Refusal {
+  return new Refusal({
+    code: 'requests.tooManyOfOne',
+    message: `${what}; nothing was done. Try again when one of them has ended.`,
     retryAfterSeconds: 1,
   });
 }

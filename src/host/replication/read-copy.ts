@@ -42,7 +42,9 @@ export async function readCopy<Answer>(
 ): Promise<CopyRead<Answer>> {
   if (wish.from === 'leader') return { kind: 'leader' };
   if (wish.offset !== undefined) {
-    const hasIt = await times.untilSettled(database, wish.offset, limits.copyWaitMillisMax);
+    const hasIt = await times.untilSettled(database, wish.offset, {
+      millisMax: limits.copyWaitMillisMax,
+    });
     if (!hasIt) return { kind: 'leader' };
   }
   const { maxAgeMillis = Number.POSITIVE_INFINITY } = wish;
