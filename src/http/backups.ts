@@ -117,6 +117,14 @@ export async function listBackups(exchange: Exchange, { host }: HttpContext): Pr
   return json(200, JSON.stringify(shownRepository(listed)));
 }
 
+/** `GET /v1/database/:db/backup?repository=`: what a repository holds of the database. */
+export async function listOwnBackups(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const database = host.registered(targetOf(exchange));
+  const repository = exchange.query.string('repository');
+  const listed = await host.backups.control.listOf(callerOf(exchange), database, repository);
+  return json(200, JSON.stringify(shownRepository(listed)));
+}
+
 /** `GET /v1/database/:db/backup/replaced`: logs that restores in place have replaced. */
 export function listReplaced(exchange: Exchange, { host }: HttpContext): Reply {
   const database = host.registered(targetOf(exchange));

@@ -8,6 +8,7 @@ import {
   backupObject,
   endBackup,
   listBackups,
+  listOwnBackups,
   listReplaced,
   restore,
 } from './backups.ts';
@@ -187,7 +188,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('verify', { POST: method(verifyHistory) }),
     below('export', { GET: method(exportRows) }),
     below('import', { POST: method(importRows) }),
-    below('backup', { POST: method(backUp) }),
+    below('backup', { GET: method(listOwnBackups), POST: method(backUp) }),
     below('backup/manifest', { GET: method(backupManifest), DELETE: method(endBackup) }),
     below('backup/objects/:name', { GET: method(backupObject) }),
     below('backup/replaced', { GET: method(listReplaced) }),

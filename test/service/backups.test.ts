@@ -172,6 +172,34 @@ it('[history 5.12] archives new commits, up to which another name is restored', 
   expect(table).toMatch(/^ shop +\| the first commit +\| 20[\d-]+ [\d:]+ UTC +\| [\d.]+ \w+/m);
 }, 60_000);
 
+it('[history 5.28] shows the admins of a database its own backups, and nothing of others', async () => {
+  const ask = (of: Remote, database: string) =>
+    of.ask('GET', `/v1/database/${database}/backup?repository=near`);
+  const other = await Remote.of(service.url);
+  expect((await other.upload('booth', await entries())).status).toBe(200);
+  const body = JSON.stringify({ repository: 'near' });
+  const whole = await owner.ask('POST', '/v1/backups', body);
+  const { backup: id } = (await jobEnd(owner, JSON.parse(whole.text).job)).result;
+  const backups = async (of: Remote, database: string) =>
+    JSON.parse((await ask(of, database)).text).backups;
+  const [ofBooth, ...earlier] = await backups(other, 'booth');
+  expect(earlier).toEqual([]);
+  expect(ofBooth).toMatchObject({ id, whole: true, databases: [{ names: ['booth'] }] });
+  const ofShop = await backups(owner, 'shop');
+  expect(ofShop[0]).toMatchObject({ id, databases: [{ names: ['shop'] }] });
+  expect(ofShop.length).toBeGreaterThan(1);
+  expect(await ask(other, 'shop')).toMatchObject({ status: 403 });
+  const table = (more: string[]) => sandbox.ok(['backup', 'list', 'booth', ...more]);
+  const place = path.join(sandbox.folder, 'repository');
+  for (const more of [
+    ['--repository', 'near'],
+    ['--repository', place],
+  ]) {
+    expect(await table(more)).toMatch(new RegExp(`^ ${id} +\\| [^|]+\\| booth +\\|`, 'm'));
+    expect(await table(more)).not.toContain('shop');
+  }
+}, 60_000);
+
 it('[mcp B23] an agent backs up and lists, but does not restore', async () => {
   const rpc = async (method: string, params: object, by = owner) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });

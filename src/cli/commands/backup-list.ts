@@ -11,7 +11,7 @@ import {
 } from '../backup-flags.ts';
 import { calledText } from '../called-text.ts';
 import { onlyDatabase } from '../database-argument.ts';
-import type { Io } from '../io.ts';
+import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 import { refuseFlags, withServer } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
@@ -61,32 +61,40 @@ interface ListFlags extends RepositoryFlags {
 /** Adds `backup list`. */
 export function addList(backup: Command, io: Io): void {
   withRepository(withServer(backup.command('list')))
+    .argument('[database]', 'only its backups; those of all databases are for operators')
     .option('--local <database>', 'logs that restores in place have replaced')
     .option('--json', 'print JSON')
     .description('list what a repository holds, with what was checked')
-    .action(async (flags: ListFlags, command: Command) => {
+    .action(async (database: string | undefined, flags: ListFlags, command: Command) => {
       const session = new Session(io, command);
       if (flags.local !== undefined) {
         const why = 'is not for logs that the service itself keeps: --local';
         refuseFlags(flags, ['repository', ...ownFlags], why);
+        if (database !== undefined) throw new CliError('--local names the database itself', 2);
         await listLocal(session, flags.local, flags.json === true);
         return;
       }
-      const listed = await listedIn(session, flags);
+      const listed = await listedIn(session, database, flags);
       io.out(flags.json === true ? JSON.stringify(listed) : listText(listed));
     });
 }
 
-async function listedIn(session: Session, flags: ListFlags): Promise<Shaped<typeof listedBackups>> {
+async function listedIn(
+  session: Session,
+  word: string | undefined,
+  flags: ListFlags,
+): Promise<Shaped<typeof listedBackups>> {
   const { isRepositoryName, openNamed } = await import('../../service/open-repository.ts');
   const { repository } = flags;
   const isName = repository === undefined || isRepositoryName(repository);
   if (isName && flags.dataDir === undefined) {
     const why = 'is for a place that this command opens itself, not for one of the service';
     refuseFlags(flags, ownFlags, why);
-    const api = await session.apiWithIdentity();
+    const chosen = word === undefined ? undefined : onlyDatabase(session, word);
+    const api = await session.apiWithIdentity(chosen?.server);
+    const path = chosen === undefined ? '/v1/backups' : databasePath(chosen.database, '/backup');
     const query = repository === undefined ? '' : `?repository=${repository}`;
-    return api.json('GET', `/v1/backups${query}`, listedBackups);
+    return api.json('GET', `${path}${query}`, listedBackups);
   }
   refuseFlags(flags, ['server'], 'is for repositories that the service knows');
   const { listRepository } = await import('../../service/offline-backups.ts');
@@ -94,7 +102,24 @@ async function listedIn(session: Session, flags: ListFlags): Promise<Shaped<type
     namedRepository(session, flags),
     await openingKeys(session, flags),
   );
-  return listRepository(opened);
+  const listed = await listRepository(opened);
+  return word === undefined ? listed : partOf(listed, word);
+}
+
+/** What a repository holds of one database, by a name that it had at the time, or its identity. */
+function partOf(
+  { backups, archives }: Shaped<typeof listedBackups>,
+  word: string,
+): Shaped<typeof listedBackups> {
+  const isIt = (one: { readonly identity: string; readonly names: readonly string[] }) =>
+    one.identity === word || one.names.includes(word);
+  return {
+    backups: backups.flatMap((one) => {
+      const databases = one.databases.filter(isIt);
+      return databases.length === 0 ? [] : [{ ...one, databases }];
+    }),
+    archives: archives.filter(isIt),
+  };
 }
 
 /** In a list, a database of which the backup has only a part says so. */

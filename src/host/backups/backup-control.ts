@@ -35,7 +35,7 @@ import type {
 } from './backup-messages.ts';
 import type { BackupThread, RunOptions } from './backup-thread.ts';
 import type { Repositories } from './repositories.ts';
-import { positionText } from './shown-repository.ts';
+import { partOf, positionText } from './shown-repository.ts';
 import { type StreamedObject, streamedObject } from './streamed-object.ts';
 import { errorForCaller } from './without-places.ts';
 
@@ -269,15 +269,16 @@ export class BackupControl {
     throw new Refusal({ code: 'backup.unknownObject', message });
   }
 
-  /** The same, for those who may back up that database. */
-  listOf(
+  /** What a repository holds of a database, for those who may back it up. */
+  async listOf(
     by: HostCaller,
     target: Target,
     repository: string | undefined,
   ): Promise<ListedRepository> {
     const { access, thread, repositories } = this.#options;
     access.require(by, target, 'backUp');
-    return refusing(thread.run(repositories.find(repository), { kind: 'list' }));
+    const held = await refusing(thread.run(repositories.find(repository), { kind: 'list' }));
+    return partOf(held, target.identity);
   }
 
   /** What a repository holds, for operators. */

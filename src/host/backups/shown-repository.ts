@@ -40,12 +40,29 @@ function shownArchive(one: ListedArchive) {
   };
 }
 
-/** The backups of one database, the newest first; their number is bounded. */
-export function databasesWith({ backups }: ListedRepository, database: DatabaseIdentity) {
+/**
+ * What a repository holds of one database, without what a backup has besides. Bytes stay those of
+ * whole backups; manifests that cannot be read are of nobody.
+ */
+export function partOf(
+  { backups, archives }: ListedRepository,
+  database: DatabaseIdentity,
+): ListedRepository {
   const identity = identityToHex(database);
+  return {
+    backups: backups.flatMap((backup) => {
+      const databases = backup.databases.filter((one) => one.identity === identity);
+      return databases.length === 0 ? [] : [{ ...backup, databases }];
+    }),
+    archives: archives.filter((one) => one.identity === identity),
+  };
+}
+
+/** The backups of one database for an agent, the newest first; their number is bounded. */
+export function backupLines({ backups }: ListedRepository) {
   return backups
     .flatMap((backup) => {
-      const found = backup.databases.find((one) => one.identity === identity);
+      const [found] = backup.databases;
       if (found === undefined) return [];
       const time = new Date(Math.floor(backup.timeMicros / 1_000)).toISOString();
       const position = positionText(found.end);

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { databasesWith } from '../../host/backups/shown-repository.ts';
+import { backupLines } from '../../host/backups/shown-repository.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { databaseArgument } from '../database-argument.ts';
 import { openDatabase } from '../open-database.ts';
@@ -100,7 +100,7 @@ export const listBackupsTool: ToolSource = {
     const database = host.registered(name);
     const repository = optionalStringArgument(args, 'repository');
     const listed = await host.backups.control.listOf(caller, database, repository);
-    const backups = databasesWith(listed, database.identity);
+    const backups = backupLines(listed);
     const lines = backups.map(({ id, time, position, tested }) => {
       return `${id}  ${time}  ${position}${tested ? '  tested' : ''}`;
     });
