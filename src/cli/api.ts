@@ -13,18 +13,13 @@ import type { ServerAddress } from './server-choice.ts';
 export class Api {
   readonly server: ServerAddress;
   readonly token: string | undefined;
-  readonly #projectDatabases: () => readonly string[];
+  readonly #hints: ErrorHints;
   #uploads: http.Agent | undefined;
 
-  /** `projectDatabases`: those that the project configuration names, for errors about them. */
-  constructor(
-    server: ServerAddress,
-    token: string | undefined,
-    projectDatabases: () => readonly string[] = () => [],
-  ) {
+  constructor(server: ServerAddress, token: string | undefined, hints: ErrorHints = {}) {
     this.server = server;
     this.token = token;
-    this.#projectDatabases = projectDatabases;
+    this.#hints = hints;
   }
 
   /**
@@ -168,12 +163,9 @@ export class Api {
     return text;
   }
 
-  /** The text of an error, as of `statusText`, with what the project has to do with it. */
+  /** The text of an error, as of `statusText`, with what is known of the project and the server. */
   failureText(status: number, text: string): string {
-    return statusText(status, text, {
-      projectDatabases: this.#projectDatabases(),
-      url: this.server.url,
-    });
+    return statusText(status, text, { ...this.#hints, server: this.server });
   }
 
   /** The error of a response that is none, of which nothing was read. */
@@ -230,6 +222,18 @@ export function unfittingText({ message }: JsonError): string {
   return `${fault}. Is the server of another version?`;
 }
 
+/** What errors can refer to; asked for when there is one. */
+export interface ErrorHints {
+  /** The databases that the project configuration names. */
+  readonly projectDatabases?: () => readonly string[];
+  /** Saved identities of a server that others have replaced, the newest first. */
+  readonly replacedIdentities?: (server: ServerAddress) => readonly string[];
+}
+
+interface KnownForErrors extends ErrorHints {
+  readonly server?: ServerAddress;
+}
+
 export interface ApiRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
@@ -250,10 +254,7 @@ export function databasePath(database: string, rest = ''): string {
 export function statusText(
   status: number,
   given: string,
-  {
-    projectDatabases = [],
-    url = '<server>',
-  }: { readonly projectDatabases?: readonly string[]; readonly url?: string } = {},
+  { projectDatabases, replacedIdentities, server }: KnownForErrors = {},
 ): string {
   const { shownErrorLengthMax } = limits;
   const text =
@@ -261,14 +262,25 @@ export function statusText(
   if (text.trim() === '') return `the server answered with status ${status}`;
   const [, database] = (status === 404 && /^`([^`]*)` not found$/.exec(text)) || [];
   if (database !== undefined) {
-    const advice = projectDatabases.includes(database) ? `\n${projectAdvice}` : '';
+    const advice = projectDatabases?.().includes(database) === true ? `\n${projectAdvice}` : '';
     return `${text}\nThe server has no such database: see \`reducerdb list\`.${advice}`;
   }
   if (status === 403 && text.endsWith(' is not an operator of this host')) {
     return `${text}\n${operatorAdvice}`;
   }
   const isToken = status === 401 && text.startsWith('Invalid token: ');
-  return isToken ? `${text}\n${tokenAdvice} ${url}` : text;
+  if (!isToken) return text;
+  const replaced = server === undefined ? [] : (replacedIdentities?.(server) ?? []);
+  const lines = [text, `${tokenAdvice} ${server?.url ?? '<server>'}`];
+  if (replaced.length > 0) lines.push(replacedAdvice(replaced));
+  return lines.join('\n');
+}
+
+/** A server that was started with an earlier data folder takes the identity that it had then. */
+function replacedAdvice([first, ...others]: readonly string[]): string {
+  const more = others.length === 0 ? '' : ', or another one of `reducerdb login list`';
+  const what = 'To take up again the one that you had there before';
+  return `${what}: reducerdb login --identity ${first}${more}`;
 }
 
 const operatorAdvice =

@@ -7,7 +7,7 @@ import { DefinitionErrors } from '../schema/problems.ts';
 import { schemaJson } from '../schema/schema-json.ts';
 import { validateModule } from '../schema/validate.ts';
 import { JsonError } from '../values/json.ts';
-import { databasePath, statusText } from './api.ts';
+import { databasePath } from './api.ts';
 import { buildProject } from './build-project.ts';
 import { CliError } from './io.ts';
 import type { Session } from './session.ts';
@@ -54,7 +54,7 @@ async function documentOf(source: DocumentSource, session: Session): Promise<str
   const api = await session.api(session.server(source.server));
   const answer = await api.send('GET', databasePath(source.name, '/schema?version=10'));
   const text = await answer.text();
-  if (!answer.ok) throw new CliError(statusText(answer.status, text, { url: api.server.url }));
+  if (!answer.ok) throw new CliError(api.failureText(answer.status, text));
   return text;
 }
 

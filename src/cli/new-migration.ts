@@ -7,7 +7,7 @@ import { writeSchemaFile } from '../schema/schema-file.ts';
 import { schemaHashOf } from '../schema/schema-hash.ts';
 import { validateModule } from '../schema/validate.ts';
 import { either, object, optional, string } from '../values/json-shape.ts';
-import { type Api, databasePath, readAnswer, statusText } from './api.ts';
+import { type Api, databasePath, readAnswer } from './api.ts';
 import { buildProject } from './build-project.ts';
 import { CliError, type Io } from './io.ts';
 import {
@@ -164,7 +164,7 @@ async function runningDefinition(
   const answer = await api.send('POST', where, { headers, body: new Uint8Array(program) });
   const text = await answer.text();
   if (answer.status === 404 && !isNamed) return undefined;
-  if (!answer.ok) throw new CliError(statusText(answer.status, text, { url: api.server.url }));
+  if (!answer.ok) throw new CliError(api.failureText(answer.status, text));
   const body = readAnswer(text, answered);
   const { definition } = 'AutoMigrate' in body ? body.AutoMigrate : body.ManualMigrate;
   if (definition === undefined) {

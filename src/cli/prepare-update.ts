@@ -7,7 +7,7 @@ import {
   type Shaped,
   string,
 } from '../values/json-shape.ts';
-import { type Api, databasePath, readAnswer, statusText } from './api.ts';
+import { type Api, databasePath, readAnswer } from './api.ts';
 import { hasTableChanges } from './deploys.ts';
 import { CliError, confirm, type Io } from './io.ts';
 import { trialShape } from './plan-report.ts';
@@ -85,7 +85,7 @@ export async function prePublish(
   if (answer.status === 404) return undefined;
   if (answer.ok) return readAnswer(text, shownPlan);
   if (answer.status === 403) throw notYours(api, database);
-  const reason = statusText(answer.status, text, { url: api.server.url });
+  const reason = api.failureText(answer.status, text);
   throw new CliError(`Pre-publish check failed with status ${answer.status}: ${reason}`);
 }
 

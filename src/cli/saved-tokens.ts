@@ -83,6 +83,11 @@ export function withoutToken(config: UserConfig, token: string): UserConfig {
   return { ...config, saved, kept };
 }
 
+/** The tokens that a server has issued, and that later ones of it have replaced, newest first. */
+export function replacedAt({ kept }: UserConfig, { url }: ServerAddress): readonly SavedToken[] {
+  return kept.filter(({ server, isReplaced }) => isReplaced && server === url);
+}
+
 function inUse({ saved, kept }: UserConfig): readonly SavedToken[] {
   return [...(saved === undefined ? [] : [saved]), ...kept.filter((other) => !other.isReplaced)];
 }

@@ -4,7 +4,7 @@ import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import { JsonError } from '../values/json-error.ts';
 import { list, object, parseAs, string } from '../values/json-shape.ts';
-import { Api, readAnswer } from './api.ts';
+import { Api, type ErrorHints, readAnswer } from './api.ts';
 import { type CiToken, readCiToken } from './ci-token.ts';
 import { type RunningDev, runningDev } from './dev/running-dev.ts';
 import { CliError, type Io } from './io.ts';
@@ -19,6 +19,7 @@ import {
   isHeldBack,
   isSavedServer,
   mayHaveMoved,
+  replacedAt,
   savedFor,
   tokenOfMoved,
   unboundToken,
@@ -145,28 +146,32 @@ export class Session {
     if (token === undefined && isHeldBack(this.#config, server)) {
       this.io.err(`Your saved identity is not sent to ${server.url}. ${heldBackAdvice(server)}`);
     }
-    return new Api(server, token, this.#projectDatabases);
+    return new Api(server, token, this.#hints);
   }
 
   anonymousApi(server: ServerAddress): Api {
-    return new Api(server, undefined, this.#projectDatabases);
+    return new Api(server, undefined, this.#hints);
   }
 
-  /** None before the project was read: a command that does not need it does not look at it. */
-  readonly #projectDatabases = (): readonly string[] => {
-    const targets = this.#project?.read?.targets ?? [];
-    return targets.flatMap(({ database }) => (database === undefined ? [] : [database]));
+  /** No databases before the project was read: a command that does not need it does not look. */
+  readonly #hints: ErrorHints = {
+    projectDatabases: () => {
+      const targets = this.#project?.read?.targets ?? [];
+      return targets.flatMap(({ database }) => (database === undefined ? [] : [database]));
+    },
+    replacedIdentities: (server) =>
+      replacedAt(this.#config, server).map(({ token }) => identityOfToken(token)),
   };
 
   /** Uses the saved identity; obtains one from the server first when none is saved. */
   async apiWithIdentity(server = this.server()): Promise<Api> {
     if (this.flags.anonymous === true) return this.anonymousApi(server);
     const token = await this.tokenFor(server);
-    if (token !== undefined) return new Api(server, token, this.#projectDatabases);
+    if (token !== undefined) return new Api(server, token, this.#hints);
     if (isHeldBack(this.#config, server)) {
       throw new CliError(`Nothing was sent to ${server.url}. ${heldBackAdvice(server)}`);
     }
-    return new Api(server, await this.#loginUnasked(server), this.#projectDatabases);
+    return new Api(server, await this.#loginUnasked(server), this.#hints);
   }
 
   /** Obtains an identity for a command that needs one; no saved one is replaced by it. */

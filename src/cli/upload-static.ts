@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { list, object, string } from '../values/json-shape.ts';
-import { type Api, databasePath, readAnswer, statusText } from './api.ts';
+import { type Api, databasePath, readAnswer } from './api.ts';
 import { CliError, type Io } from './io.ts';
 import { notYours } from './prepare-update.ts';
 import { type LocalFile, type LocalFiles, sizeText } from './static-folder.ts';
@@ -37,7 +37,7 @@ export async function uploadStatic(
   const text = await answer.text();
   if (answer.status === 404) return undefined;
   if (answer.status === 403) throw notYours(api, database);
-  if (!answer.ok) throw new CliError(statusText(answer.status, text));
+  if (!answer.ok) throw new CliError(api.failureText(answer.status, text));
   const { static: id, missing, app } = readAnswer(text, announcedShape);
   const byHash = new Map(files.map((file) => [file.hash, file]));
   const fresh = missing.flatMap((hash) => byHash.get(hash) ?? []);
@@ -89,7 +89,7 @@ async function uploadOne(
     if (status === 200) return;
     const isBusy = status === 429 || status === 503;
     if (!isBusy || retrySeconds === undefined) {
-      throw new CliError(`${path} was not uploaded: ${statusText(status, text)}`);
+      throw new CliError(`${path} was not uploaded: ${api.failureText(status, text)}`);
     }
     await new Promise((resolve) => setTimeout(resolve, retrySeconds * 1_000));
   }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture, writeModule } from './cli-support.ts';
-import { type RunningService, Sandbox } from './harness.ts';
+import { lastingPort, type RunningService, Sandbox } from './harness.ts';
 
 let sandbox: Sandbox;
 let service: RunningService;
@@ -167,6 +167,28 @@ describe('the command line', () => {
       /^Error: Invalid token: .*\nThis server does not accept your saved token\. /,
     );
   });
+
+  it('[cli 1.4] names the identity that it had before, where the server has changed', async () => {
+    const moved = await Sandbox.make(await lastingPort());
+    const identities: string[] = [];
+    for (const folder of ['one', 'two', 'one']) {
+      const started = await moved.start(['--data-dir', folder]);
+      if (identities.length < 2) {
+        await moved.ok(['login']);
+        const shown = await moved.ok(['login', 'show']);
+        identities.push(shown.trim().split(' ').at(-1) ?? '');
+      } else {
+        const { code, stderr } = await moved.run(['list']);
+        expect(code).toBe(1);
+        const [advice] = stderr.match(/reducerdb login --identity [0-9a-f]{64}/) ?? [stderr];
+        expect(advice).toBe(`reducerdb login --identity ${identities[0]}`);
+        await moved.ok(advice.split(' ').slice(1));
+        await moved.ok(['list']);
+      }
+      await started.stop();
+    }
+    moved.remove();
+  }, 60_000);
 
   it('[cli 2.4] says in words why a database cannot be renamed', async () => {
     await sandbox.ok(['publish', 'spare', '--module-path', fixture('inn')]);

@@ -194,8 +194,7 @@ async function identityOf(database: string, api: Api): Promise<string> {
   const answer = await api.send('GET', databasePath(database, '/identity'));
   const text = await answer.text();
   if (answer.ok) return text;
-  if (answer.status === 401)
-    throw new CliError(statusText(answer.status, text, { url: api.server.url }));
+  if (answer.status === 401) throw new CliError(api.failureText(answer.status, text));
   // A proxy before a service that is down, or an overloaded service: retried later.
   const isBusy = answer.status >= 500 || answer.status === 429;
   if (isBusy) throw new Unreachable(statusText(answer.status, text));

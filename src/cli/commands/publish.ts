@@ -12,7 +12,7 @@ import {
   string,
   word,
 } from '../../values/json-shape.ts';
-import { type Api, databasePath, readAnswer, statusText } from '../api.ts';
+import { type Api, databasePath, readAnswer } from '../api.ts';
 import { buildProject } from '../build-project.ts';
 import { awaitCanary } from '../deploys.ts';
 import { type GivenValue, valuesOf } from '../env-values.ts';
@@ -376,8 +376,7 @@ async function sendProgram(io: Io, upload: Upload): Promise<Published> {
     (status === 401 && text.startsWith('{"PermissionDenied"')) ||
     (status === 403 && /is not authorized to .*: (?!set env)/.test(text));
   if (isOthers) throw notYours(api, database);
-  if (status !== 200)
-    throw new CliError(statusText(status, text, { url: api.server.url }) + adviceOn(text));
+  if (status !== 200) throw new CliError(api.failureText(status, text) + adviceOn(text));
   return readAnswer(text, object({ Success: published })).Success;
 }
 

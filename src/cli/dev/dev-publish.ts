@@ -8,7 +8,7 @@ import {
   string,
   word,
 } from '../../values/json-shape.ts';
-import { type Api, databasePath, readAnswer, statusText } from '../api.ts';
+import { type Api, databasePath, readAnswer } from '../api.ts';
 
 /** What became of one publish. */
 export type PublishResult =
@@ -71,7 +71,7 @@ async function put(
   const answer = await api.send('PUT', databasePath(database, `?${query}`), bodyOf(program));
   const text = await answer.text();
   const { status } = answer;
-  if (!answer.ok) return { kind: 'failed', text: statusText(status, text), status };
+  if (!answer.ok) return { kind: 'failed', text: api.failureText(status, text), status };
   const { op, database_identity: identity, deploy } = readAnswer(text, done).Success;
   return { kind: 'published', isCreated: op === 'created', isNew: deploy !== null, identity };
 }
