@@ -69,7 +69,7 @@ class JoinDelta {
     }
     if (isEvent) return eventsOf(this.#bag.surplus().gained);
     if (changed[0].length > 0 && changed[1].length > 0) this.#meetEachOther(changed[0], changed[1]);
-    const { gained, lost } = this.#bag.surplus();
+    const { gained, lost } = this.#bag.surplusInOrder();
     const { output } = this.#fragment;
     if (output.kind === 'row') return changesOf(gained, lost);
     const computed = new ComputedRows(output.rowOf);

@@ -31,6 +31,7 @@ import {
   type SourceChanges,
   type SourceKey,
   sourceChangesOf,
+  viewChangesOf,
 } from './source-changes.ts';
 import { WatchIndex } from './watch-index.ts';
 
@@ -241,19 +242,20 @@ export class LiveQueries {
     const changed = new Map<SourceKey, SourceChanges>();
     // Views of callers that changed alike have the same lists, one after another.
     let last: { readonly change: ChangedRows; readonly changes: SourceChanges } | undefined;
-    const collect = (source: SourceKey, id: TableId, change: ChangedRows): void => {
+    const collect = (source: SourceKey, id: TableId, change: ChangedRows, isView = false): void => {
       const table = this.#watched.has(source) ? this.#schema.table(id) : undefined;
       if (table === undefined) return;
       const { shape } = this.#schema.layoutOf(table);
       const isLast =
         last?.change.inserts === change.inserts && last?.change.deletes === change.deletes;
-      const changes = (isLast ? last?.changes : undefined) ?? sourceChangesOf(change, shape);
+      const inTurn = () => (isView ? viewChangesOf(change, shape) : sourceChangesOf(change, shape));
+      const changes = (isLast ? last?.changes : undefined) ?? inTurn();
       last = { change, changes };
       changed.set(source, changes);
       this.#watched.collect(source, changes, shape, hits);
     };
     for (const change of tables) collect(change.tableId, change.tableId, change);
-    for (const change of views) collect(change.source, change.viewId, change);
+    for (const change of views) collect(change.source, change.viewId, change, true);
     const tablesOf = (fragment: LiveFragment) => tablesFor(this.#ownerOf(fragment));
     this.#watched.collectForCallers(changed, hits, tablesOf);
     return hits;

@@ -1,6 +1,6 @@
 import { hashBytes } from '../values/hash.ts';
 import { changesOf, type RowChanges } from './live-update.ts';
-import { type RowSet, RowSetBuilder } from './row-set.ts';
+import { compareRows, type RowPlace, type RowSet, RowSetBuilder } from './row-set.ts';
 import { eachPicked } from './source-changes.ts';
 
 /**
@@ -27,18 +27,47 @@ export class RowBag {
     return count;
   }
 
-  /** The rows with a count above zero, each that many times, and those below. */
-  surplus(): { readonly gained: RowSet; readonly lost: RowSet } {
-    const gained = new RowSetBuilder();
-    const lost = new RowSetBuilder();
+  /** The rows with a count above zero, each that many times, and those below; as first added. */
+  surplus(): Surplus {
+    const surplus = new SurplusBuilder();
     for (const first of this.#entries.values()) {
       for (let entry: Entry | undefined = first; entry !== undefined; entry = entry.next) {
-        const { bytes, start, end, count } = entry;
-        for (let copy = 0; copy < count; copy++) gained.add(bytes, start, end);
-        for (let copy = 0; copy > count; copy--) lost.add(bytes, start, end);
+        surplus.add(entry);
       }
     }
-    return { gained: gained.finish(), lost: lost.finish() };
+    return surplus.finish();
+  }
+
+  /** The same in the order of `compareRows`, for rows that were added as they are stored. */
+  surplusInOrder(): Surplus {
+    const changed: Entry[] = [];
+    for (const first of this.#entries.values()) {
+      for (let entry: Entry | undefined = first; entry !== undefined; entry = entry.next) {
+        if (entry.count !== 0) changed.push(entry);
+      }
+    }
+    const surplus = new SurplusBuilder();
+    for (const entry of changed.sort(compareRows)) surplus.add(entry);
+    return surplus.finish();
+  }
+}
+
+interface Surplus {
+  readonly gained: RowSet;
+  readonly lost: RowSet;
+}
+
+class SurplusBuilder {
+  readonly #gained = new RowSetBuilder();
+  readonly #lost = new RowSetBuilder();
+
+  add({ bytes, start, end, count }: Entry): void {
+    for (let copy = 0; copy < count; copy++) this.#gained.add(bytes, start, end);
+    for (let copy = 0; copy > count; copy--) this.#lost.add(bytes, start, end);
+  }
+
+  finish(): Surplus {
+    return { gained: this.#gained.finish(), lost: this.#lost.finish() };
   }
 }
 
@@ -47,7 +76,7 @@ export function rowDifference(before: RowSet, after: RowSet): RowChanges | undef
   const bag = new RowBag();
   eachPicked(before, undefined, (start, end) => bag.add(-1, before.data, start, end));
   eachPicked(after, undefined, (start, end) => bag.add(1, after.data, start, end));
-  const { gained, lost } = bag.surplus();
+  const { gained, lost } = bag.surplusInOrder();
   return changesOf(gained, lost);
 }
 
@@ -64,10 +93,7 @@ export function distinctRows(sets: readonly RowSet[]): RowSet {
   return found.finish();
 }
 
-interface Entry {
-  readonly bytes: Uint8Array;
-  readonly start: number;
-  readonly end: number;
+interface Entry extends RowPlace {
   count: number;
   readonly next: Entry | undefined;
 }

@@ -97,6 +97,40 @@ export function announced(rowBytes: number): number | undefined {
 /** A size is announced in 16 bits. */
 const fixedRowBytesMax = 0xffff;
 
+/** A row: where it lies, and where it ends. */
+export interface RowPlace {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * The order of rows in updates that would otherwise have the order in which a host stores rows: by
+ * their bytes, so that all hosts send the same ones.
+ */
+export function compareRows(left: RowPlace, right: RowPlace): number {
+  const { bytes, start, end } = left;
+  const length = Math.min(end - start, right.end - right.start);
+  for (let at = 0; at < length; at++) {
+    const difference = (bytes[start + at] as number) - (right.bytes[right.start + at] as number);
+    if (difference !== 0) return difference;
+  }
+  return end - start - (right.end - right.start);
+}
+
+/** The same rows in the order of `compareRows`. */
+export function inRowOrder(rows: RowSet): RowSet {
+  const count = rowCountOf(rows);
+  if (count < 2) return rows;
+  const { data: bytes } = rows;
+  const places = Array.from({ length: count }, (_, row): RowPlace => {
+    return { bytes, start: startOfRow(rows, row), end: endOfRow(rows, row) };
+  });
+  const ordered = new RowSetBuilder();
+  for (const { start, end } of places.sort(compareRows)) ordered.add(bytes, start, end);
+  return ordered.finish();
+}
+
 /**
  * Collects the positions of rows and copies each of them once, in `finish`: the rows must not
  * change in between.

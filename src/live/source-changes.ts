@@ -3,7 +3,7 @@ import type { RowList } from '../store/change-set.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { RowChanges } from './live-update.ts';
-import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
+import { inRowOrder, type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
 
 /**
  * Where rows come from: the id of a table or of an anonymous view, or, for a view with separate
@@ -24,13 +24,24 @@ export interface SourceChanges {
 }
 
 export function sourceChangesOf(
-  { inserts, deletes }: { readonly inserts: RowList; readonly deletes: RowList },
+  { inserts, deletes }: ChangedLists,
   shape: RowShape,
 ): SourceChanges {
   return {
     inserts: rowSetOf(inserts.bytes, inserts.count, shape),
     deletes: rowSetOf(deletes.bytes, deletes.count, shape),
   };
+}
+
+/** The same of a view: its code visits rows as they are stored. */
+export function viewChangesOf(rows: ChangedLists, shape: RowShape): SourceChanges {
+  const { inserts, deletes } = sourceChangesOf(rows, shape);
+  return { inserts: inRowOrder(inserts), deletes: inRowOrder(deletes) };
+}
+
+interface ChangedLists {
+  readonly inserts: RowList;
+  readonly deletes: RowList;
 }
 
 /** Some rows of a set, by position, in ascending order; `undefined`: all of them. */

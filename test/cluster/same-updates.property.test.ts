@@ -16,8 +16,27 @@ import { RecordingSocket } from '../support/recording-socket.ts';
 let services: ClusterServices;
 afterEach(() => services.close());
 
-/** A view that code computes, one that is followed, and rows that strangers do not see. */
+/**
+ * A view that code computes, one that is followed, rows that strangers do not see, and transactions
+ * in which rows go and come again, the same or others of their keys, in several orders.
+ */
 const more = (says: string) => `
+  export const shuffle = db.reducer({ first: t.u32(), turns: t.u32() }, (ctx, { first, turns }) => {
+    for (let turn = 0; turn < turns; turn++) {
+      const id = (first + turn * 7) % 12;
+      const found = ctx.db.person.id.find(id);
+      if (found !== null) ctx.db.person.id.delete(id);
+      if (turn % 3 === 2) continue;
+      const name = turn % 2 === 0 && found !== null ? found.name : 'turn ' + turn;
+      ctx.db.person.insert({ id, name, seat: found === null ? id % 8 : found.seat });
+    }
+  });
+  export const clear = db.reducer({ id: t.u32(), again: t.bool() }, (ctx, { id, again }) => {
+    const found = ctx.db.seat.id.find(id);
+    if (found === null) return;
+    ctx.db.seat.id.delete(id);
+    if (again) ctx.db.seat.insert(found);
+  });
   export const windows = db.view({ name: 'windows', public: true }, t.array(seat.rowType), (ctx) =>
     [...ctx.db.seat.iter()].filter((one) => one.window === ${says !== 'two'}),
   );
@@ -59,7 +78,10 @@ it('[replication 10.7] the updates of random commits are the same bytes at a fol
       ['ringIt', [`tune ${pick(9)}`]],
       ['fill', [100 + 40 * steps, pick(20)]],
       ['nothing', []],
-    ][pick(7)] as [string, unknown];
+      ['shuffle', [pick(12), 1 + pick(24)]],
+      ['shuffle', [pick(12), 1 + pick(24)]],
+      ['clear', [pick(8), pick(2) === 0]],
+    ][pick(10)] as [string, unknown];
     steps += 1;
     await send(at, reducer, args);
   };
