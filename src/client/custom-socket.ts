@@ -1,6 +1,6 @@
 import { resumableProtocol } from '../protocol/versions.ts';
 import { asError } from './errors.ts';
-import type { CompressionChoice, OpenSocket } from './socket.ts';
+import { type CompressionChoice, closeErrorOf, errorOf, type OpenSocket } from './socket.ts';
 
 /**
  * The arguments of a socket factory.
@@ -75,9 +75,9 @@ export function factorySockets(factory: SocketFactory): OpenSocket {
       made.onopen = opened;
       made.onmessage = ({ data }) => listener.frame(tagged(data));
       made.onerror = (event) => {
-        error = event instanceof Error ? event : new Error(event?.message ?? 'the socket failed');
+        error = errorOf(event);
       };
-      made.onclose = () => listener.closed(error);
+      made.onclose = (event) => listener.closed(error ?? closeErrorOf(event));
       if (made.readyState === isOpen) opened();
     };
     // An error of the factory, thrown or through its promise, is a failed attempt.

@@ -115,7 +115,11 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     return this;
   }
 
-  /** Called whenever a socket is closed or lost. */
+  /**
+   * Called whenever a socket is closed or lost. `ctx.event` says why, if that is known: one with
+   * the code `socket.closed` has the server's code and text in `cause`. Where `isSocketClosed` of
+   * the connection is false, it comes back by itself.
+   */
   onDisconnect(
     callback: (ctx: ErrorContextInterface<RemoteModuleOf<Connection>>, error?: Error) => void,
   ): this {

@@ -16,7 +16,7 @@ import type { ReconnectOptions } from './connection-state.ts';
 import type { Difference } from './contents.ts';
 import type { ContextInterface, ErrorContextInterface, EventContextInterface } from './contexts.ts';
 import { Core } from './core.ts';
-import { reducerName } from './errors.ts';
+import { type ReducerDbError, reducerName } from './errors.ts';
 import type { Event } from './events.ts';
 import { callMessage, FunctionCall, type FunctionKind } from './function-call.ts';
 import { kept } from './kept.ts';
@@ -268,7 +268,9 @@ export class DbConnectionImpl<RM extends RemoteModule> {
       const reason = error ?? new Error('the connection could not be made');
       this.#tell(connectError, (callback) => callback(ctx, reason));
     }
-    const told = wasOpen ? error : undefined;
+    // That it was closed is no error of the socket; the context says it.
+    const isReported = wasOpen && (error as Partial<ReducerDbError>)?.code !== 'socket.closed';
+    const told = isReported ? error : undefined;
     this.#tell(disconnect, (callback) => callback(ctx, told));
   }
 

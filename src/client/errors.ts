@@ -8,6 +8,7 @@ import { refusalText } from '../declare/refusal-text.ts';
  * | `reducer.refused` | `SenderError`, `CallError` | the reducer rejected the call and says why |
  * | `call.failed` | `InternalError` | the call failed for another reason |
  * | `connection.lost` | `ConnectionLostError` | no answer: the connection ended, or never began |
+ * | `socket.closed` | `ReducerDbError` | a socket was closed, by the server or on the way |
  * | `client.overloaded` | `OverloadedError` | too many calls of this client wait for an answer |
  * | `call.timeout` | `TimeoutError` | no answer within `timeoutMillis` |
  * | `schema.mismatch` | `SchemaMismatchError` | the database does not have what the types promise |
@@ -24,6 +25,7 @@ export type ErrorCode =
   | 'reducer.refused'
   | 'call.failed'
   | 'connection.lost'
+  | 'socket.closed'
   | 'client.overloaded'
   | 'call.timeout'
   | 'schema.mismatch'

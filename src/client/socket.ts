@@ -1,4 +1,4 @@
-import { ConnectionRefusedError } from './errors.ts';
+import { ConnectionRefusedError, ReducerDbError } from './errors.ts';
 import type { Platform, WebSocketClass } from './platform.ts';
 
 /**
@@ -27,7 +27,7 @@ export interface SocketRequest {
 /** A connection as the library sees it; it need not be open yet when it is returned. */
 export interface Socket {
   send(bytes: Uint8Array): void;
-  /** Ends it, open or not. `closed` is still called, once. */
+  /** Ends it, open or not. Nobody listens any more. */
   close(): void;
 }
 
@@ -44,12 +44,7 @@ export type OpenSocket = (request: SocketRequest, listener: SocketListener) => S
 export function webSockets(platform: Platform, webSocket?: WebSocketClass): OpenSocket {
   return (request, listener) => {
     let isCancelled = false;
-    let isOver = false;
     let socket: InstanceType<WebSocketClass> | undefined;
-    const end = (error: Error | undefined) => {
-      if (!isOver) listener.closed(error);
-      isOver = true;
-    };
     const open = async () => {
       const socketClass = webSocket ?? (await platform.webSocket());
       const token = await passFor(request, platform);
@@ -65,17 +60,15 @@ export function webSockets(platform: Platform, webSocket?: WebSocketClass): Open
       made.onerror = (event) => {
         error = errorOf(event);
       };
-      made.onclose = () => end(error);
+      made.onclose = (event) => listener.closed(error ?? closeErrorOf(event));
       socket = made;
     };
-    open().catch((error: unknown) => end(errorOf(error)));
+    open().catch((error: unknown) => listener.closed(errorOf(error)));
     return {
       send: (bytes) => socket?.send(bytes),
       close: () => {
         isCancelled = true;
         socket?.close();
-        // Before the socket exists nothing else reports its end.
-        if (socket === undefined) end(undefined);
       },
     };
   };
@@ -99,7 +92,7 @@ async function passFor(request: SocketRequest, platform: Platform): Promise<stri
 
 export function addressOf(request: SocketRequest, token: string | undefined): URL {
   const { uri, database, compression, lightMode, confirmedReads, isFullDialect } = request;
-  let search = `compression=${compressionNames[compression]}`;
+  let search = `compression=${capitalised(compression)}`;
   if (token !== undefined) search = `token=${encodeURIComponent(token)}&${search}`;
   if (lightMode) search += '&light=true';
   if (confirmedReads !== undefined) search += `&confirmed=${confirmedReads}`;
@@ -108,11 +101,9 @@ export function addressOf(request: SocketRequest, token: string | undefined): UR
   return new URL(`/v1/database/${encodeURIComponent(database)}/subscribe?${search}`, base);
 }
 
-const compressionNames: Readonly<Record<CompressionChoice, string>> = {
-  gzip: 'Gzip',
-  brotli: 'Brotli',
-  none: 'None',
-};
+function capitalised(choice: CompressionChoice): string {
+  return choice.charAt(0).toUpperCase() + choice.slice(1);
+}
 
 /** Throws for what no socket can reach. */
 export function uriIn(given: string | URL): URL {
@@ -129,10 +120,16 @@ function bytesOf(data: unknown): Uint8Array {
   return data instanceof Uint8Array ? data : new Uint8Array(data as ArrayBuffer);
 }
 
+/** Why a socket was closed, as its last event says; those of programs may not. */
+export function closeErrorOf(event: any): ReducerDbError | undefined {
+  return (
+    event?.code &&
+    new ReducerDbError('socket.closed', `closed: ${event.code} ${event.reason}`, { cause: event })
+  );
+}
+
 /** Error events of sockets carry little information; it is kept. */
-function errorOf(thrown: unknown): Error {
-  if (thrown instanceof Error) return thrown;
-  const { error, message } = (thrown ?? {}) as { error?: unknown; message?: unknown };
-  if (error instanceof Error) return error;
-  return new Error(typeof message === 'string' && message !== '' ? message : 'the socket failed');
+export function errorOf(thrown: any): Error {
+  const error: unknown = thrown?.error ?? thrown;
+  return error instanceof Error ? error : new Error(thrown?.message || 'the socket failed');
 }

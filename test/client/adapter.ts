@@ -13,7 +13,7 @@ export class Adapter implements SocketAdapter {
   isClosed = false;
   onopen: () => void = () => {};
   onmessage: (message: { data: Uint8Array }) => void = () => {};
-  onclose: () => void = () => {};
+  onclose: (event?: { code: number; reason: string }) => void = () => {};
   onerror: (event?: unknown) => void = () => {};
 
   send(bytes: Uint8Array): void {

@@ -94,6 +94,27 @@ describe('a connection with generated bindings', () => {
     expect(lines).toEqual(['connect error no sockets', 'disconnect -']);
   });
 
+  it.each([true, false])(
+    '[client-sdk 2] tells why a socket was closed, and whether it comes back (%s)',
+    async (comesBack) => {
+      const events: unknown[] = [];
+      const { adapter, conn, lines } = rig((builder) => {
+        if (comesBack) builder.withReconnect();
+        builder.onDisconnect((ctx, error) => {
+          events.push([ctx.event?.message, ctx.event?.cause, error, conn.isSocketClosed]);
+        });
+      });
+      await settled();
+      await adapter.open();
+      await adapter.welcome();
+      const closing = { code: 1013, reason: 'too slow' };
+      adapter.onclose(closing);
+      expect(events).toEqual([['closed: 1013 too slow', closing, undefined, !comesBack]]);
+      expect(lines.at(-1)).toBe('disconnect -');
+      conn.disconnect();
+    },
+  );
+
   it('[client-sdk 2] hears what a socket says that it does not need any more', async () => {
     class Late extends Adapter {
       override onerror = (event?: unknown): void => {

@@ -131,6 +131,25 @@ describe('real sockets', () => {
     },
   );
 
+  it('[client-sdk 19] says why the server has closed it, and comes back', async () => {
+    const { server, client } = await open();
+    await state(client, 'live');
+    const waiting = state(client, 'waiting');
+    server.sockets[0]?.close(1012, 'The service restarts');
+    await waiting;
+    expect(client.state.get()).toMatchObject({
+      kind: 'waiting',
+      offline: false,
+      error: {
+        code: 'socket.closed',
+        message: 'closed: 1012 The service restarts',
+        cause: { code: 1012, reason: 'The service restarts' },
+      },
+    });
+    await state(client, 'live');
+    expect(server.sockets.length).toBe(2);
+  });
+
   it('[websocket 4, client-sdk 6.1] applies frames in the order in which they came, compressed or not', async () => {
     const { client } = await open('v3.bsatn.spacetimedb', (server) => {
       server.answer = (message) => {
