@@ -55,7 +55,8 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
       const bars = { 1000: 'at least 0.15 of local' };
       figures.push(...(await durableCalls(load, { ...beside, name: 'PostgreSQL', bars })));
       figures.push(...(await oneCaller(load, postgres.postgres, beside)));
-      figures.push(await catchingUp(load, cluster, scale));
+      const { written, ...caughtUp } = await catchingUp(load, cluster, scale);
+      figures.push(caughtUp, await lagging(load, cluster, { perSecond: written / 2, scale }));
       return figures;
     });
     await local.stop();
@@ -242,7 +243,11 @@ async function oneCaller(
 }
 
 /** A host that was away for a while catches up; its leader wrote as fast as it could. */
-async function catchingUp(load: HttpLoad, hosts: Hosts, scale: number): Promise<Figure> {
+async function catchingUp(
+  load: HttpLoad,
+  hosts: Hosts,
+  scale: number,
+): Promise<Figure & { readonly written: number }> {
   const calls = Math.max(50, Math.round(20_000 * scale));
   const before = await offsetOf(hosts, 'a');
   while ((await offsetOf(hosts, 'b')) < before) await sleep(5);
@@ -261,6 +266,42 @@ async function catchingUp(load: HttpLoad, hosts: Hosts, scale: number): Promise<
     ...{ name: 'commits that a host catches up with, to those that its leader writes' },
     ...{ unit: 'per second', value: calls / ((performance.now() - begun) / 1_000) },
     ...{ baseline: calls / seconds, bar: 'at least 1.5; 3 where no reducers run' },
+    written: calls / seconds,
+  };
+}
+
+/**
+ * How long after its answer a commit is in what a host that follows answers, at half of the load
+ * that its leader takes. The time of the statement that sees it is in it.
+ */
+async function lagging(
+  load: HttpLoad,
+  { a, b }: Hosts,
+  { perSecond, scale }: { readonly perSecond: number; readonly scale: number },
+): Promise<Figure> {
+  const lags = new Delays();
+  const post = (url: string, body: string) => {
+    const headers = { 'content-type': 'application/json' };
+    return fetch(url, { method: 'POST', headers, body });
+  };
+  await load.beside('durable call', perSecond, async () => {
+    for (let probe = 0; probe < Math.max(10, Math.round(1_000 * scale)); probe++) {
+      const call = await post(`${a.url}/v1/database/bench/call/add`, '["a probe"]');
+      await call.arrayBuffer();
+      const offset = call.headers.get('reducerdb-offset') ?? '';
+      const begun = performance.now();
+      const where = `${b.url}/v1/database/bench/sql?consistency=offset:${offset}`;
+      const read = await post(where, 'SELECT * FROM items LIMIT 1');
+      await read.arrayBuffer();
+      if (read.status !== 200 || read.headers.get('reducerdb-role') !== 'follower') {
+        throw new Error(`a probe was answered with ${read.status}`);
+      }
+      lags.add((performance.now() - begun) * 1_000);
+    }
+  });
+  return {
+    ...{ name: 'a commit in the answer of a host that follows, at half load, p99', unit: 'ms' },
+    ...{ value: lags.summary.p99, baseline: 50, bar: 'at most the baseline' },
   };
 }
 

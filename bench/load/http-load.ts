@@ -46,6 +46,29 @@ export class HttpLoad {
     return (performance.now() - begun) / 1_000;
   }
 
+  /** Sends so many requests a second while `work` goes on, whatever they take. */
+  async beside(what: Asked, perSecond: number, work: () => Promise<void>): Promise<void> {
+    const begun = performance.now();
+    const asked = new Set<Promise<void>>();
+    let sent = 0;
+    const timer = setInterval(() => {
+      const due = ((performance.now() - begun) / 1_000) * perSecond;
+      for (; sent < due && asked.size < besideMax; sent++) {
+        const one: Promise<void> = this.#ask(what).then((status) => {
+          if (status !== 200) throw new Error(`${what} was answered with ${status}`);
+          asked.delete(one);
+        });
+        asked.add(one);
+      }
+    }, 5);
+    try {
+      await work();
+    } finally {
+      clearInterval(timer);
+    }
+    await Promise.all(asked);
+  }
+
   #ask(what: Asked): Promise<number> {
     const { ask } = this.#asker;
     switch (what) {
@@ -62,6 +85,9 @@ export class HttpLoad {
     }
   }
 }
+
+/** As many connections as one agent of the benchmarks opens. */
+const besideMax = 900;
 
 /** Sends requests over kept connections. */
 export class Asker {

@@ -17,7 +17,9 @@ export function snapshotsIn(store: SnapshotStore, log: LogName): StoredSnapshots
 
 /** What a host does with the place that all hosts have for snapshots, and for static files. */
 export function storedWith(store: SnapshotStore) {
-  return { fetchSnapshot: fetcherOf(store), storeSnapshot: storerOf(store), siteFiles: store };
+  const hasSnapshots = (log: LogName) => snapshotsIn(store, log).hasAny();
+  const both = { fetchSnapshot: fetcherOf(store), storeSnapshot: storerOf(store) };
+  return { ...both, hasSnapshots, siteFiles: store };
 }
 
 /** Stores snapshots that lie beside whichever log. */

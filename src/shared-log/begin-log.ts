@@ -16,22 +16,23 @@ export interface BeginPlace {
 }
 
 /**
- * Makes a shared log that begins at the snapshot that `source` begins with, and which hosts share
- * already: a term, an entry from which the log can be read on, the records behind it, and, if
- * somebody is given it, the next term. Rejects with `ImportError` if the engine has a log of that
- * name, and with `EngineError`; then some of it may be there.
+ * Makes a shared log of entry 0 alone, behind which `beginBehind` has it begin: its name, and what
+ * hosts share under that, belong to one who makes it. Rejects with `ImportError` if the engine has
+ * a log of that name, and with `EngineError`; then it may be there.
  */
-export async function beginLog(options: ImportLogOptions, point: LogPoint): Promise<void> {
+export async function claimLog(options: ImportLogOptions): Promise<StoredEntry> {
   const { sharedLog, log, source, me, pause } = options;
   const bytes = beginningEntry(source.beginning, me.boot);
   const made = await createLog(sharedLog, log, bytes, { pause, isStopped: () => false });
   if (made !== 'created') throw new ImportError('the engine has another log of this database');
-  await beginBehind(options, { last: { seq: 0, bytes }, point, term: 0 });
+  return { seq: 0, bytes };
 }
 
 /**
- * Has a shared log begin behind an entry: writes what `beginLog` says, and removes everything
- * before it. Returns the seq of the entry with which it begins.
+ * Has a shared log begin behind an entry, at the snapshot that `source` begins with, and which
+ * hosts share already: a term, an entry from which the log can be read on, the records behind it,
+ * and, if somebody is given it, the next term. Everything before is removed. Returns the seq of the
+ * entry with which it begins. Rejects with `EngineError`; then some of it may be there.
  */
 export async function beginBehind(
   options: ImportLogOptions,

@@ -148,6 +148,11 @@ export class StoredSnapshots {
     for (const { hash } of parts) await this.#store.remove(this.#partName(offset, hash));
   }
 
+  /** Whether anything of the log is there, named or not. */
+  async hasAny(): Promise<boolean> {
+    return (await this.#store.list(`${this.#log}/`)).length > 0;
+  }
+
   /** Removes everything of the log. */
   async clear(): Promise<void> {
     for (const name of await this.#store.list(`${this.#log}/`)) await this.#store.remove(name);

@@ -240,6 +240,48 @@ it('[replication 6.14] what a host that was lost has begun counts for nothing, a
   for (const gone of [3, 4]) await until(async () => (await sharedLog(gone)).entries.length === 0);
 });
 
+it('[replication 6.14] a generation begins where nobody has left anything, and takes that away', async () => {
+  await add(a, 1);
+  await done(a, 'backup', { repository: 'near' });
+  await add(a, 2);
+  // A host was lost between the two: one has a snapshot and no log, one a log alone.
+  await parts.putIfAbsent(`${logOf(2)}/manifest-0000000000000009`, Buffer.from('of another'));
+  const claimed = await services.engine.connect('test').create(logOf(3), new Uint8Array(96));
+  expect(claimed).toBe('created');
+  await done(b, 'restore', { repository: 'near', in_place: true });
+  await followsGeneration(b, 4);
+  for (const host of [a, b]) expect(await rows(host)).toEqual([1]);
+  await until(async () => (await parts.list(logOf(2))).length === 0);
+  await until(async () => (await sharedLog(3)).entries.length === 0);
+});
+
+it('[replication 6.14] an attempt takes nothing of one that was faster, whose generation it wanted', async () => {
+  await add(a, 1);
+  await done(a, 'backup', { repository: 'near' });
+  const free = vi.spyOn(RunningDatabases.prototype, 'nextGeneration');
+  free.mockResolvedValueOnce(2);
+  await services.engine.connect('test').create(logOf(2), new Uint8Array(96));
+  await parts.putIfAbsent(`${logOf(2)}/manifest-0000000000000009`, Buffer.from('of the other'));
+  const job = await run(a, 'restore', { repository: 'near', in_place: true });
+  expect(job).toMatchObject({
+    ...{ state: 'failed', error: 'the engine has another log of this database (at host a)' },
+  });
+  expect((await sharedLog(2)).entries.length).toBe(1);
+  expect((await parts.list(logOf(2))).length).toBe(1);
+  expect(await rows(b)).toEqual([1]);
+});
+
+it('[replication 6.14] a database that is deleted takes along what was begun after it', async () => {
+  await add(a, 1);
+  await parts.putIfAbsent(`${logOf(2)}/manifest-0000000000000009`, Buffer.from('of another'));
+  await services.engine.connect('test').create(logOf(3), new Uint8Array(96));
+  expect((await ask(b, 'DELETE', '/v1/database/shop', { as: owner })).status).toBe(200);
+  await until(async () => (await parts.list(logOf(2))).length === 0);
+  for (const gone of [1, 3]) {
+    await until(async () => (await sharedLog(gone)).entries.length === 0);
+  }
+});
+
 it('[replication 6.14] a fault before the registry is asked leaves nothing', async () => {
   await add(a, 1);
   await done(a, 'backup', { repository: 'near' });

@@ -365,6 +365,7 @@ export class RestoreControl {
         this.#stillReplaceable(by, current);
         if (current.generation !== before.generation) throw new Error(replacedText);
         isDecided = true;
+        this.#shared.decided(after);
         return registry.putDatabase({ ...current, generation });
       });
       return { made, staged };
@@ -497,6 +498,7 @@ export class RestoreControl {
         if (address !== undefined) await registry.putOrigin(identity, networkOf(address));
         for (const name of names) await registry.putName(name, owner, identity);
         isDecided = true;
+        this.#shared.decided(fresh);
         await registry.putDatabase({
           ...{ ...fresh, isLocked: false, hostType: program.kind },
           ...{ initialProgram: programHash, createdMicros: nowMicros() },

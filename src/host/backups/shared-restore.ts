@@ -6,10 +6,10 @@ import { BackupError } from '../../backup/backup-error.ts';
 import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { privateFolderMode } from '../../node/private-files.ts';
-import { beginLog } from '../../shared-log/begin-log.ts';
+import { beginBehind, claimLog } from '../../shared-log/begin-log.ts';
 import { bootId } from '../../shared-log/host-ids.ts';
 import type { ImportedLog } from '../../shared-log/import-log.ts';
-import { logName } from '../../shared-log/log-name.ts';
+import { type LogName, logName } from '../../shared-log/log-name.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { RunningDatabases } from '../databases/running-databases.ts';
 import type { DatabaseFiles } from '../registry/database-files.ts';
@@ -34,14 +34,16 @@ export type Generation = Pick<RegisteredDatabase, 'identity' | 'owner' | 'genera
  * What a restore does besides in a cluster, where the registry does not name the generation yet:
  *
  * ```
- *  fetched into `log-<n>/fetched` ─▶ `log-<n>`, at a snapshot ─▶ the snapshot, where hosts share
- *  them ─▶ the log of the generation in the engine
+ *  fetched into `log-<n>/fetched` ─▶ `log-<n>`, at a snapshot ─▶ entry 0 of the generation's log in
+ *  the engine ─▶ the snapshot, where hosts share them ─▶ the rest of that log
  * ```
  *
  * On a single machine the log stays as it was fetched.
  */
 export class SharedRestore {
   readonly #options: SharedRestoreOptions;
+  /** Logs in the engine that this host has begun, and that no registry names yet. */
+  readonly #claimed = new Set<LogName>();
 
   constructor(options: SharedRestoreOptions) {
     this.#options = options;
@@ -107,41 +109,51 @@ export class SharedRestore {
     const work = { kind: 'begin', identity, from, directory } as const;
     const begun = await thread.run(undefined, work).finally(() => thread.close());
     await untilTaken(cluster.engine);
-    await store(cluster, generation, directory, begun);
+    await this.#store(cluster, generation, directory, begun);
   }
 
   /** The generation does not count, and nobody has begun to say that it does. */
   async undone({ identity, generation }: Generation): Promise<void> {
     const { cluster } = this.#options;
     if (cluster === undefined) return;
+    const log = logName(cluster.cluster, identity, generation);
+    // Of another host's attempt this one removes nothing.
+    if (!this.#claimed.delete(log)) return;
     // What stays is no generation's, and goes with the next one that is made.
-    await cluster.sharedLog
-      .remove(logName(cluster.cluster, identity, generation))
-      .catch(() => undefined);
+    await cluster.sharedLog.remove(log).catch(() => undefined);
   }
-}
 
-async function store(
-  cluster: HostCluster,
-  { identity, owner, generation }: Generation,
-  directory: string,
-  { segmentHeader, snapshot: name, point }: BegunLog,
-): Promise<void> {
-  const { sharedLog, entryBytesMax } = cluster;
-  const log = logName(cluster.cluster, identity, generation);
-  await cluster.storeSnapshot?.(log, { directory, name, point, seq: 0 });
-  const beginning = { segmentHeader, owner, generation, origin: new Uint8Array(0) };
-  const source: ImportedLog = {
-    ...{ beginning, end: point, writesBehind: () => [] },
-    chainAt: (position) => (position === point.position ? point.chain : undefined),
-  };
-  // A boot of its own, which gives the term to this host before anybody knows of the log.
-  const boot = bootId(BigInt(`0x${randomBytes(16).toString('hex')}`));
-  const next = { ...cluster.me, history: cluster.history() };
-  const me = { ...next, boot, address: '' };
-  const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis));
-  const options = { sharedLog, log, source, me, next, entryBytesMax, pause };
-  await beginLog(options, point);
+  async #store(
+    cluster: HostCluster,
+    { identity, owner, generation }: Generation,
+    directory: string,
+    { segmentHeader, snapshot: name, point }: BegunLog,
+  ): Promise<void> {
+    const { sharedLog, entryBytesMax } = cluster;
+    const log = logName(cluster.cluster, identity, generation);
+    const beginning = { segmentHeader, owner, generation, origin: new Uint8Array(0) };
+    const source: ImportedLog = {
+      ...{ beginning, end: point, writesBehind: () => [] },
+      chainAt: (position) => (position === point.position ? point.chain : undefined),
+    };
+    // A boot of its own, which gives the term to this host before anybody knows of the log.
+    const boot = bootId(BigInt(`0x${randomBytes(16).toString('hex')}`));
+    const next = { ...cluster.me, history: cluster.history() };
+    const me = { ...next, boot, address: '' };
+    const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis));
+    const options = { sharedLog, log, source, me, next, entryBytesMax, pause };
+    // First, so that what is stored lies under a name that is this attempt's alone.
+    const last = await claimLog(options);
+    this.#claimed.add(log);
+    await cluster.storeSnapshot?.(log, { directory, name, point, seq: 0 });
+    await beginBehind(options, { last, point, term: 0 });
+  }
+
+  /** The registry names the generation, or may. */
+  decided({ identity, generation }: Generation): void {
+    const { cluster } = this.#options;
+    if (cluster !== undefined) this.#claimed.delete(logName(cluster.cluster, identity, generation));
+  }
 }
 
 const noPlaceText =

@@ -399,7 +399,7 @@ export class RunningDatabases {
     this.roles.drop(identity);
     // Who waits for it is answered like those who come later.
     await handle.close(undefined, noSuchDatabase);
-    if (withShared) this.#sharedLogs.drop(identity, generation);
+    if (withShared) this.#sharedLogs.dropAll(identity, generation);
     this.#sleepers.forget(identity);
     await this.#marks.remove(identity);
     // It is gone; its files may be in use for a moment.

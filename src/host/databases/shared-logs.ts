@@ -1,3 +1,4 @@
+import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { logName } from '../../shared-log/log-name.ts';
 import { EngineError } from '../../shared-log/shared-log.ts';
@@ -19,8 +20,9 @@ export class SharedLogs {
   }
 
   /**
-   * The first generation from `first` on of which the engine has no log: a host that was lost may
-   * have begun one that never counted. Throws `Refusal` where the engine does not answer.
+   * The first generation from `first` on of which hosts share nothing, neither a log nor a
+   * snapshot: a host that was lost may have begun one that never counted. Throws `Refusal` where
+   * the engine does not answer.
    */
   async freeGeneration(database: DatabaseIdentity, first: number): Promise<number> {
     const cluster = this.#cluster;
@@ -32,29 +34,62 @@ export class SharedLogs {
   }
 
   /** Removes those of generations that are no more, in the background; `before`: the next one. */
-  drop(database: DatabaseIdentity, first: number, before = first + 1): void {
+  drop(database: DatabaseIdentity, first: number, before: number): void {
+    for (let generation = first; generation < before; generation++) {
+      this.#remove(database, generation).catch((error: unknown) => this.#stays(database, error));
+    }
+  }
+
+  /** The same of a database that is no more, with what was begun after its last generation. */
+  dropAll(database: DatabaseIdentity, last: number): void {
+    this.#dropFrom(database, last).catch((error: unknown) => this.#stays(database, error));
+  }
+
+  async #dropFrom(database: DatabaseIdentity, last: number): Promise<void> {
+    await this.#remove(database, last);
     const cluster = this.#cluster;
     if (cluster === undefined) return;
-    for (let generation = first; generation < before; generation++) {
-      const log = logName(cluster.cluster, database, generation);
-      cluster.sharedLog.remove(log).catch((error: unknown) => {
-        this.#complain(database, `its log in the engine stays: ${String(error)}`);
-      });
+    for (let generation = last + 1; await isThere(cluster, database, generation); generation++) {
+      await this.#remove(database, generation);
     }
+  }
+
+  async #remove(database: DatabaseIdentity, generation: number): Promise<void> {
+    const cluster = this.#cluster;
+    await cluster?.sharedLog.remove(logName(cluster.cluster, database, generation));
+  }
+
+  #stays(database: DatabaseIdentity, error: unknown): void {
+    this.#complain(database, `its log in the engine stays: ${String(error)}`);
   }
 }
 
 async function isThere(
-  { cluster, sharedLog }: HostCluster,
+  { cluster, sharedLog, hasSnapshots }: HostCluster,
   database: DatabaseIdentity,
   generation: number,
 ): Promise<boolean> {
   try {
     const log = logName(cluster, database, generation);
     const { entries, first } = await sharedLog.read(log, 0, limits.sharedReadBytesMax, 1);
-    return entries.length > 0 || first > 0;
+    if (entries.length > 0 || first > 0) return true;
+    return (await hasSnapshots?.(log).catch(unreachable)) === true;
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     throw noEngine();
   }
 }
+
+/** Without the place for snapshots nobody knows what is there, and nothing is begun. */
+function unreachable(cause: unknown): never {
+  const body = {
+    code: 'database.noEngine',
+    message: unreachableText,
+    retryAfterSeconds: 1,
+  } as const;
+  throw new Refusal(body, { cause });
+}
+
+const unreachableText =
+  'The place where the hosts of the cluster share snapshots does not answer (database.noEngine). ' +
+  'Nothing was done; try again.';

@@ -71,6 +71,8 @@ export interface HostCluster {
   ) => Promise<FetchedSnapshot | undefined>;
   /** Puts a snapshot where hosts share them; absent: they have no place for any. */
   readonly storeSnapshot?: (log: LogName, snapshot: LocalSnapshot) => Promise<void>;
+  /** Whether anything of the snapshots of a log is where hosts share them. */
+  readonly hasSnapshots?: (log: LogName) => Promise<boolean>;
   /** Where hosts share static files of databases; absent: nowhere. */
   readonly siteFiles?: SnapshotStore | undefined;
   /** Whether all hosts read entries from which a log can be read on; absent: they do. */
