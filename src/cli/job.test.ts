@@ -4,6 +4,36 @@ import type { Api } from './api.ts';
 import type { Io } from './io.ts';
 import { jobResult } from './job.ts';
 
+/** A service that answers so, one after another. */
+function answering(...answers: readonly (readonly [status: number, body: string])[]): Api {
+  const left = [...answers];
+  const send = async () => {
+    const [status, body] = left.shift() ?? [500, 'asked once more'];
+    return { status, ok: status === 200, text: async () => body };
+  };
+  const failureText = (status: number, text: string) => `${status} ${text}`;
+  return { send, failureText } as unknown as Api;
+}
+
+const waiting = { result: object({ bytes: number }), what: 'The restore', unit: 'bytes' };
+const quiet = { out: () => undefined, progress: () => undefined } as unknown as Io;
+const doneText = JSON.stringify({
+  ...{ state: 'done', phase: 'replay', done: 1, total: 1 },
+  ...{ result: { bytes: 5 }, error: null },
+});
+
+it('[cli 2.17] says of a job that nobody knows any more that it may have happened', async () => {
+  const lost = jobResult(answering([404, 'No such job']), 'job', quiet, waiting);
+  await expect(lost).rejects.toThrow(/^The restore was lost: .*Whether it has happened is unknown/);
+  const refused = jobResult(answering([403, 'no']), 'job', quiet, waiting);
+  await expect(refused).rejects.toThrow('403 no');
+});
+
+it('[cli 2.17] asks again for a job while another host takes over', async () => {
+  const api = answering([503, 'lost'], [503, 'no leader'], [200, doneText]);
+  expect(await jobResult(api, 'job', quiet, waiting)).toEqual({ bytes: 5 });
+});
+
 it('says what is counted in each phase of a job', async () => {
   const running = { state: 'running', result: null, error: null };
   const answers = [
@@ -16,7 +46,7 @@ it('says what is counted in each phase of a job', async () => {
   vi.spyOn(performance, 'now').mockImplementation(() => (millis += 2_000));
   const io = { out: (line: string) => shown.push(line), progress: () => undefined };
   const result = await jobResult(
-    { json: async () => answers.shift() } as unknown as Api,
+    answering(...answers.map((one) => [200, JSON.stringify(one)] as const)),
     'job',
     io as unknown as Io,
     {

@@ -242,7 +242,7 @@ export class DeployControl {
   ): Promise<ProgramSource> {
     const bytes = await this.#options.deploys.of(identity).kept(program);
     if (bytes === undefined) {
-      throw noDeploy(`The program of deploy ${number} is no longer kept: the last 10 are`);
+      throw noDeploy(`The program of deploy ${number} ${notKeptText}`);
     }
     const hash = Buffer.from(await programHashInSlices(bytes)).toString('hex');
     if (hash !== program) throw noDeploy(`The program of deploy ${number} is damaged`);
@@ -302,3 +302,5 @@ function noDeploy(text: string): Refusal {
 function runsAlready({ number }: Deploy): Refusal {
   return refusal('publish.invalid', `The program of deploy ${number} runs already`);
 }
+
+const notKeptText = 'is not kept here: the last 10 are, at the host where they were published';
