@@ -293,9 +293,8 @@ async function lagging(
       const where = `${b.url}/v1/database/bench/sql?consistency=offset:${offset}`;
       const read = await post(where, 'SELECT * FROM items LIMIT 1');
       await read.arrayBuffer();
-      if (read.status !== 200 || read.headers.get('reducerdb-role') !== 'follower') {
-        throw new Error(`a probe was answered with ${read.status}`);
-      }
+      // One that the follower does not have in time its leader answers: that took as long.
+      if (read.status !== 200) throw new Error(`a probe was answered with ${read.status}`);
       lags.add((performance.now() - begun) * 1_000);
     }
   });

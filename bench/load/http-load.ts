@@ -50,23 +50,30 @@ export class HttpLoad {
   async beside(what: Asked, perSecond: number, work: () => Promise<void>): Promise<void> {
     const begun = performance.now();
     const asked = new Set<Promise<void>>();
+    let failure: unknown;
     let sent = 0;
     const timer = setInterval(() => {
       const due = ((performance.now() - begun) / 1_000) * perSecond;
       for (; sent < due && asked.size < besideMax; sent++) {
-        const one: Promise<void> = this.#ask(what).then((status) => {
-          if (status !== 200) throw new Error(`${what} was answered with ${status}`);
-          asked.delete(one);
-        });
+        const one = this.#ask(what).then(
+          (status) => {
+            if (status !== 200) failure ??= new Error(`${what} was answered with ${status}`);
+          },
+          (error: unknown) => {
+            failure ??= error;
+          },
+        );
         asked.add(one);
+        void one.then(() => asked.delete(one));
       }
     }, 5);
     try {
       await work();
     } finally {
       clearInterval(timer);
+      await Promise.all(asked);
     }
-    await Promise.all(asked);
+    if (failure !== undefined) throw failure;
   }
 
   #ask(what: Asked): Promise<number> {

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Figure, benchmarks as forwarding } from '../bench/cluster.bench.ts';
-import { benchmarks as onEngines } from '../bench/cluster-engines.bench.ts';
-import { withoutPostgres } from './support/postgres-cluster.ts';
+import { type Figure, benchmarks as forwarding } from '../../bench/cluster.bench.ts';
+import { benchmarks as onEngines } from '../../bench/cluster-engines.bench.ts';
+import { withoutPostgres } from '../support/postgres-cluster.ts';
 
 /**
  * What each rule about the costs of a cluster is measured by, in tiny runs, so that no figure is
@@ -66,7 +66,7 @@ describe.skipIf(withoutPostgres !== undefined)('the figures of a cluster', () =>
 });
 
 it('[replication 18.1] compare the transfers of a service that is alone with another checkout', async () => {
-  const root = fileURLToPath(new URL('..', import.meta.url));
+  const root = fileURLToPath(new URL('../..', import.meta.url));
   const script = path.join(root, 'scripts/bench.mjs');
   const args = ['bench/transfer', '--scale', '0.002', '--against', root, '--rounds', '1'];
   const { stdout } = await promisify(execFile)(process.execPath, [script, ...args]);
